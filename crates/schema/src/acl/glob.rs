@@ -1,0 +1,197 @@
+//! ACL key patterns: globs that cover a key family, as loose as allowed and as strict as needed.
+
+use crate::dfa::{ByteSet, Dfa};
+use crate::language::{Language, Part};
+use crate::model::Contract;
+use crate::pattern::Pattern;
+
+/// A placeholder of fixed length up to this becomes `?`s; longer ones would only make rules hard to read.
+const MAX_FIXED: usize = 64;
+/// A family is spelled out by length in at most this many globs.
+const MAX_GLOBS: usize = 64;
+
+/// A Redis glob, and the keys it matches.
+#[derive(Debug, Clone)]
+pub(crate) struct Glob {
+    pub(crate) text: String,
+    pub(crate) language: Language,
+    /// How many leading segments have one possible length, so that a family that starts with the same segments can be
+    /// compared behind them.
+    pub(crate) fixed_segments: usize,
+    tail: Language,
+}
+
+impl Glob {
+    fn new() -> Self {
+        Self { text: String::new(), language: Language::default(), fixed_segments: 0, tail: Language::default() }
+    }
+
+    /// The keys it matches behind its fixed leading segments.
+    pub(crate) fn tail(&self) -> &Language {
+        &self.tail
+    }
+
+    fn literal(&mut self, text: &str) {
+        for byte in text.bytes() {
+            // `)` at the end of a pattern would close a selector, so it is written as a class.
+            match byte {
+                b')' => self.text.push_str("[)]"),
+                b'*' | b'?' | b'[' | b']' | b'\\' => {
+                    self.text.push('\\');
+                    self.text.push(char::from(byte));
+                }
+                _ => self.text.push(char::from(byte)),
+            }
+            self.push(Part::Byte(byte));
+        }
+    }
+
+    fn push(&mut self, part: Part) {
+        self.tail.push(part.clone());
+        self.language.push(part);
+    }
+
+    fn anything(&mut self) {
+        self.text.push('*');
+        self.push(Part::Anything);
+    }
+
+    fn set(&mut self, set: &ByteSet, exact: bool) {
+        let members: Vec<u8> = (0..=255).filter(|&byte| set[usize::from(byte)]).collect();
+        if let [byte] = members.as_slice() {
+            self.literal(&char::from(*byte).to_string());
+        } else if exact {
+            self.text.push_str(&class(&members));
+            self.push(Part::Set(Box::new(*set)));
+        } else {
+            self.text.push('?');
+            self.push(Part::Set(Box::new([true; 256])));
+        }
+    }
+
+    fn close_segment(&mut self, still_fixed: bool, segment: usize) {
+        if still_fixed && self.fixed_segments == segment {
+            self.fixed_segments += 1;
+            self.tail = Language::default();
+        }
+    }
+}
+
+/// One glob for the family: placeholders become `?`s, or what they start with and `*`.
+pub(crate) fn loose(contract: &Contract, pattern: &Pattern, reading: bool) -> Glob {
+    let mut glob = Glob::new();
+    for (index, segment) in pattern.segments().iter().enumerate() {
+        if index > 0 {
+            glob.literal(":");
+        }
+        glob.literal(&segment.prefix);
+        let mut fixed = true;
+        if let Some(check) = check(contract, segment.param.as_deref(), reading) {
+            match fixed_positions(check) {
+                Some(sets) => sets.iter().for_each(|set| glob.set(set, false)),
+                None => {
+                    fixed = false;
+                    for byte in check.common_prefix() {
+                        glob.literal(&char::from(byte).to_string());
+                    }
+                    glob.anything();
+                }
+            }
+        }
+        glob.literal(&segment.suffix);
+        glob.close_segment(fixed, index);
+    }
+    glob
+}
+
+/// The family spelled out: one glob per combination of lengths, each position with exactly its bytes. Placeholders
+/// without a longest value stay open. `None` when that would be too many.
+pub(crate) fn strict(contract: &Contract, pattern: &Pattern, reading: bool) -> Option<Vec<Glob>> {
+    let mut globs = vec![Glob::new()];
+    for (index, segment) in pattern.segments().iter().enumerate() {
+        for glob in &mut globs {
+            if index > 0 {
+                glob.literal(":");
+            }
+            glob.literal(&segment.prefix);
+        }
+        let mut fixed = true;
+        if let Some(check) = check(contract, segment.param.as_deref(), reading) {
+            match check.lengths() {
+                (shortest, Some(longest)) => {
+                    if globs.len() * (longest - shortest + 1) > MAX_GLOBS {
+                        return None;
+                    }
+                    let by_length: Vec<Vec<ByteSet>> = (shortest..=longest).filter_map(|length| check.positions(length)).collect();
+                    let extended = |glob: &Glob, sets: &[ByteSet]| {
+                        let mut glob = glob.clone();
+                        sets.iter().for_each(|set| glob.set(set, true));
+                        glob
+                    };
+                    globs = globs.iter().flat_map(|glob| by_length.iter().map(move |sets| extended(glob, sets))).collect();
+                }
+                (_, None) => {
+                    fixed = false;
+                    for glob in &mut globs {
+                        for byte in check.common_prefix() {
+                            glob.literal(&char::from(byte).to_string());
+                        }
+                        glob.anything();
+                    }
+                }
+            }
+        }
+        for glob in &mut globs {
+            glob.literal(&segment.suffix);
+            glob.close_segment(fixed && shared_length(contract, segment.param.as_deref(), reading), index);
+        }
+    }
+    Some(globs)
+}
+
+fn shared_length(contract: &Contract, param: Option<&str>, reading: bool) -> bool {
+    check(contract, param, reading).is_none_or(|check| matches!(check.lengths(), (shortest, Some(longest)) if shortest == longest))
+}
+
+fn check<'c>(contract: &'c Contract, param: Option<&str>, reading: bool) -> Option<&'c Dfa> {
+    let param = contract.param(param?)?;
+    Some(if reading { &param.read_check } else { &param.check })
+}
+
+fn fixed_positions(check: &Dfa) -> Option<Vec<ByteSet>> {
+    match check.lengths() {
+        (shortest, Some(longest)) if shortest == longest && longest <= MAX_FIXED => check.positions(longest),
+        _ => None,
+    }
+}
+
+/// A glob class: `[0-9a-f]`.
+fn class(members: &[u8]) -> String {
+    let mut text = String::from("[");
+    let mut index = 0;
+    while index < members.len() {
+        let first = members[index];
+        let mut last = first;
+        while index + 1 < members.len() && members[index + 1] == last + 1 {
+            index += 1;
+            last = members[index];
+        }
+        index += 1;
+        push_escaped(&mut text, first);
+        if last > first + 1 {
+            text.push('-');
+        }
+        if last > first {
+            push_escaped(&mut text, last);
+        }
+    }
+    text.push(']');
+    text
+}
+
+fn push_escaped(text: &mut String, byte: u8) {
+    if matches!(byte, b']' | b'\\' | b'^' | b'-' | b'[') {
+        text.push('\\');
+    }
+    text.push(char::from(byte));
+}

@@ -1,0 +1,178 @@
+//! Whatever is named exists, once.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::matcher::MAX_PARAMS;
+use crate::model::{Contract, Field, ParamKind, Policy, ValueType};
+use crate::pattern::Pattern;
+use crate::read::closest;
+
+pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
+    let mut names = Names { contract, found: Vec::new() };
+    names.keys();
+    names.ops();
+    for layout in &contract.values {
+        names.fields(&layout.fields);
+        if let Some(of) = &layout.of {
+            names.value_type(of, layout.at);
+        }
+    }
+    names.found
+}
+
+struct Names<'c> {
+    contract: &'c Contract,
+    found: Vec<Diagnostic>,
+}
+
+impl Names<'_> {
+    fn keys(&mut self) {
+        let contract = self.contract;
+        let mut seen: HashMap<&str, Span> = HashMap::new();
+        for key in &contract.keys {
+            if let Some(first) = seen.insert(&key.name, key.at.name) {
+                let message = format!("a helper key is called `{}` like another key", key.name);
+                self.found.push(Diagnostic::error(Code::BadName, message, key.at.name, "this one").also(first, "the other one"));
+            }
+            if key.helper_of.is_some() {
+                continue;
+            }
+            self.pattern(&key.pattern, key.at.pattern);
+            self.no_raw_bytes(&key.pattern, key.at.pattern);
+            self.fields(&key.fields);
+            for kind in key.element.iter().chain(&key.score) {
+                self.value_type(kind, key.at.name);
+            }
+            for owner in &key.owners {
+                self.component(&owner.component, owner.at);
+            }
+            for name in key.member_of.iter().chain(&key.index_of).chain(&key.fields_of) {
+                self.key(name, key.at.refers);
+            }
+            for name in key.life.alias_of.iter().chain(&key.life.replaced_by) {
+                self.key(name, key.at.life);
+            }
+            self.policy(&key.ttl.policy, key.at.ttl);
+        }
+    }
+
+    fn ops(&mut self) {
+        for op in &self.contract.ops {
+            for (component, at) in &op.by {
+                self.component(component, *at);
+            }
+            for key in &op.keys {
+                self.key(&key.key, key.at);
+            }
+            if let Some((event, at)) = &op.event {
+                self.event(event, *at);
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &Pattern, at: Span) {
+        let contract = self.contract;
+        let mut with_colons = Vec::new();
+        for name in pattern.params() {
+            match contract.param(name) {
+                Some(param) if param.colons => with_colons.push(name),
+                Some(_) => {}
+                None => {
+                    let names: Vec<&str> = contract.params.iter().map(|param| param.name.as_str()).collect();
+                    let help = suggestion(name, &names).unwrap_or_else(|| format!("declare it: [param] {name} = {{ text = true }}"));
+                    self.found.push(Diagnostic::error(Code::UnknownName, format!("placeholder <{name}> is not declared"), at, "in this pattern").help(help));
+                }
+            }
+        }
+        if let [first, second, ..] = with_colons.as_slice() {
+            let message = format!("<{first}> and <{second}> may both hold `:`, so a key could be split in more than one way");
+            self.found.push(Diagnostic::error(Code::BadPattern, message, at, "in this pattern").help("at most one placeholder with `colons = true` per pattern"));
+        }
+        if pattern.params().count() > MAX_PARAMS {
+            let message = format!("a pattern holds at most {MAX_PARAMS} placeholders");
+            self.found.push(Diagnostic::error(Code::BadPattern, message, at, "too many"));
+        }
+    }
+
+    fn no_raw_bytes(&mut self, pattern: &Pattern, at: Span) {
+        let raw = |name: &&str| self.contract.param(name).is_some_and(|param| matches!(param.kind, ParamKind::Bytes(_)));
+        if let Some(name) = pattern.params().find(raw) {
+            let message = format!("<{name}> is raw bytes, which cannot stand in a key");
+            self.found.push(Diagnostic::error(Code::BadPattern, message, at, "in this pattern").help("use `hex`; raw bytes are for names of hash fields"));
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field]) {
+        for field in fields {
+            self.pattern(&field.name, field.at);
+            self.value_type(&field.kind, field.at);
+            for component in &field.writes {
+                self.component(component, field.at);
+            }
+        }
+    }
+
+    fn value_type(&mut self, kind: &ValueType, at: Span) {
+        match kind {
+            ValueType::Param(name) if self.contract.param(name).is_none() => {
+                let names: Vec<&str> = self.contract.params.iter().map(|param| param.name.as_str()).collect();
+                self.unknown("placeholder", name, &names, at);
+            }
+            ValueType::Template(patterns) => patterns.iter().for_each(|pattern| self.pattern(pattern, at)),
+            ValueType::Json(Some(layout)) | ValueType::Cbor(Some(layout)) if self.contract.value(layout).is_none() => {
+                let names: Vec<&str> = self.contract.values.iter().map(|value| value.name.as_str()).collect();
+                self.unknown("layout", layout, &names, at);
+            }
+            ValueType::List(inner) | ValueType::Map(inner) => self.value_type(inner, at),
+            ValueType::AnyOf(kinds) => kinds.iter().for_each(|kind| self.value_type(kind, at)),
+            _ => {}
+        }
+    }
+
+    fn policy(&mut self, policy: &Policy, at: Span) {
+        match policy {
+            Policy::Linked { to, .. } if self.contract.key(to).is_none() => {
+                let names: Vec<&str> = self.contract.keys.iter().map(|key| key.name.as_str()).collect();
+                let help = suggestion(to, &names).unwrap_or_else(|| "`to` names a key of this contract".to_owned());
+                self.found.push(Diagnostic::error(Code::TtlLink, format!("the TTL is linked to `{to}`, which does not exist"), at, "links to nothing").help(help));
+            }
+            Policy::After { event, .. } => self.event(event, at),
+            Policy::Pruned { by: Some(component), .. } => self.component(component, at),
+            _ => {}
+        }
+    }
+
+    fn component(&mut self, name: &str, at: Span) {
+        if self.contract.component(name).is_none() {
+            let names: Vec<&str> = self.contract.components.iter().map(|component| component.name.as_str()).collect();
+            self.unknown("component", name, &names, at);
+        }
+    }
+
+    fn key(&mut self, name: &str, at: Span) {
+        if self.contract.key(name).is_none() {
+            let names: Vec<&str> = self.contract.keys.iter().map(|key| key.name.as_str()).collect();
+            self.unknown("key", name, &names, at);
+        }
+    }
+
+    fn event(&mut self, name: &str, at: Span) {
+        if !self.contract.events.iter().any(|event| event.name == name) {
+            let names: Vec<&str> = self.contract.events.iter().map(|event| event.name.as_str()).collect();
+            self.unknown("event", name, &names, at);
+        }
+    }
+
+    fn unknown(&mut self, what: &str, name: &str, known: &[&str], at: Span) {
+        let help = suggestion(name, known).unwrap_or_else(|| match known {
+            [] => format!("this contract declares no {what}"),
+            _ => format!("known: {}", known.join(", ")),
+        });
+        self.found.push(Diagnostic::error(Code::UnknownName, format!("there is no {what} `{name}`"), at, "not declared").help(help));
+    }
+}
+
+fn suggestion(name: &str, known: &[&str]) -> Option<String> {
+    closest(name, known).map(|near| format!("did you mean `{near}`?"))
+}

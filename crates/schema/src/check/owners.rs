@@ -1,0 +1,90 @@
+//! Owners, operations and types agree: every key has a writer, nobody does what the key does not grant, and every verb
+//! means something on the key's type.
+
+use crate::acl;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::{Contract, How, Key, Op, OpKey};
+use crate::verbs::{RedisType, Verb};
+
+pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for key in contract.keys.iter().filter(|key| key.helper_of.is_none()) {
+        found.extend(check_key(contract, key));
+    }
+    for op in &contract.ops {
+        for touched in &op.keys {
+            found.extend(check_touch(contract, op, touched));
+        }
+    }
+    found.extend(contract.components.iter().flat_map(acl::check_extras));
+    found
+}
+
+fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let lists = key.types.contains(&RedisType::List);
+    for owner in &key.owners {
+        match owner.how {
+            How::Reads | How::Writes if lists => {
+                let word = if owner.how == How::Reads { "reads" } else { "writes" };
+                let message = format!("`{word}` does not say what `{}` does to the list `{}`", owner.component, key.name);
+                let help = "consuming a list is a write: say `peeks`, `consumes`, `produces`, `removes` or `prunes`";
+                found.push(Diagnostic::error(Code::Owners, message, owner.at, "which verb?").help(help));
+            }
+            How::By(verb) if !fits(verb, key) => found.push(misfit(verb, key, owner.at)),
+            _ => {}
+        }
+        let writes = !matches!(owner.how, How::Reads | How::By(Verb::Peek));
+        if writes && contract.component(&owner.component).is_some_and(|component| component.read_only) {
+            let message = format!("`{}` is read-only, but writes `{}`", owner.component, key.name);
+            found.push(Diagnostic::error(Code::Owners, message, owner.at, "a writer"));
+        }
+    }
+    if !key.owners.iter().any(|owner| !matches!(owner.how, How::Reads | How::By(Verb::Peek))) {
+        let message = format!("nobody writes `{}`", key.name);
+        let help = "a key that nobody writes is never there; name its writer, also when that is another program";
+        found.push(Diagnostic::error(Code::Owners, message, key.at.name, "no writer").help(help));
+    }
+    for field in &key.fields {
+        for component in field.writes.iter().filter(|component| !is_writer(key, component)) {
+            let message = format!("`{component}` owns the field `{}`, but does not write `{}`", field.name, key.name);
+            found.push(Diagnostic::error(Code::Owners, message, field.at, "not a writer of the key"));
+        }
+    }
+    found
+}
+
+fn check_touch(contract: &Contract, op: &Op, touched: &OpKey) -> Vec<Diagnostic> {
+    let Some(key) = contract.key(&touched.key) else { return Vec::new() };
+    let mut found = Vec::new();
+    for &verb in &touched.verbs {
+        if !fits(verb, key) {
+            found.push(misfit(verb, key, touched.at));
+            continue;
+        }
+        for (component, at) in &op.by {
+            let allowed = if verb.writes() { is_writer(key, component) } else { key.owners.iter().any(|owner| owner.component == *component) };
+            if !allowed {
+                let kind = if verb.writes() { "write" } else { "read" };
+                let message = format!("operation `{}` lets `{component}` {verb} `{}`, which it may not {kind}", op.name, key.name);
+                let help = format!("add `{component}` to the owners of [key.{}], or take it out of `by`", key.name);
+                found.push(Diagnostic::error(Code::Owners, message, touched.at, format!("{verb}")).also(*at, "by this component").help(help));
+            }
+        }
+    }
+    found
+}
+
+fn is_writer(key: &Key, component: &str) -> bool {
+    key.owners.iter().any(|owner| owner.component == component && !matches!(owner.how, How::Reads | How::By(Verb::Peek)))
+}
+
+fn fits(verb: Verb, key: &Key) -> bool {
+    key.types.iter().any(|kind| !verb.commands(*kind).is_empty())
+}
+
+fn misfit(verb: Verb, key: &Key, at: crate::diagnostic::Span) -> Diagnostic {
+    let usable: Vec<&str> = Verb::ALL.iter().filter(|verb| fits(**verb, key)).map(|verb| verb.word()).collect();
+    Diagnostic::error(Code::Verb, format!("a {} cannot be the object of `{verb}`", key.type_words()), at, format!("`{}` is a {}", key.name, key.type_words()))
+        .help(format!("verbs for it: {}", usable.join(", ")))
+}

@@ -1,0 +1,30 @@
+//! No component's ACL patterns reach keys that it may not touch, unless the key says why that does not matter.
+
+use std::collections::HashSet;
+
+use crate::acl::Acl;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::Contract;
+use crate::naming::Naming;
+
+pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
+    let acl = Acl::new(contract, &Naming::plain(contract));
+    let mut told = HashSet::new();
+    let mut found = Vec::new();
+    for reach in acl.users().iter().flat_map(|user| &user.reaches) {
+        let (Some(from), Some(to)) = (contract.key(&reach.from), contract.key(&reach.to)) else { continue };
+        if from.acl_reach.is_some() || !told.insert((&reach.from, &reach.to)) {
+            continue;
+        }
+        let message = format!(
+            "the ACL pattern `{}` of `{}` also reaches `{}`, which {} may not {}",
+            reach.pattern, reach.from, reach.to, reach.component, reach.access
+        );
+        found.push(
+            Diagnostic::error(Code::AclReach, message, from.at.pattern, format!("`{}` reaches {}", reach.pattern, reach.witness))
+                .also(to.at.pattern, format!("{} is matched too", reach.to))
+                .help("give the placeholders a stricter check (a fixed prefix or length), or state the reason in `acl_reach`"),
+        );
+    }
+    found
+}

@@ -1,0 +1,51 @@
+//! All keys of one atomic step live on one slot, on any cluster, whatever the parameters are.
+//!
+//! The proof is the hash tag: equal tag templates over the same placeholders render to equal tags.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::{Contract, Key, Op, Tag};
+
+pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
+    contract.ops.iter().filter_map(|op| check_op(contract, op)).collect()
+}
+
+fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
+    let [first, others @ ..] = op.keys.as_slice() else {
+        let message = format!("operation `{}` touches no key", op.name);
+        return Some(Diagnostic::error(Code::Missing, message, op.at, "here"));
+    };
+    if op.script.is_some() && !op.atomic {
+        let message = format!("operation `{}` has a script, so it is one step", op.name);
+        return Some(Diagnostic::error(Code::BadValue, message, op.at, "here").help("drop `atomic = false` or the script"));
+    }
+    if others.is_empty() || !op.atomic {
+        return None;
+    }
+    if op.script.is_none() {
+        let message = format!("operation `{}` touches several keys without a script", op.name);
+        let help = "several commands are not one step: name a `script`, or say `atomic = false`";
+        return Some(Diagnostic::error(Code::Missing, message, op.at, "here").help(help));
+    }
+    let anchor = contract.key(&first.key)?;
+    for other in others {
+        let key = contract.key(&other.key)?;
+        let same = matches!((&anchor.tag, &key.tag), (Some(a), Some(b)) if a.template() == b.template());
+        if !same {
+            let message = format!("operation `{}` is one script over keys on different slots", op.name);
+            return Some(
+                Diagnostic::error(Code::CrossSlot, message, other.at, slot_of(key))
+                    .also(first.at, slot_of(anchor))
+                    .help("keys of one script share a hash tag; feed a key on another slot through an outbox"),
+            );
+        }
+    }
+    None
+}
+
+fn slot_of(key: &Key) -> String {
+    match &key.tag {
+        Some(Tag::Namespace) => format!("{} hashes its namespace", key.name),
+        Some(Tag::Part(part) | Tag::Braced(part)) => format!("{} hashes {{{part}}}", key.name),
+        None => format!("{} has no tag: its whole name is hashed", key.name),
+    }
+}

@@ -1,0 +1,249 @@
+//! Keys: pattern, type, TTL, owners and the rest.
+
+use super::types::life_cycle;
+use super::{Reader, closest};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{Before, How, Key, KeyPlaces, Limits, Owner, Policy, Tag, Ttl, ValueType};
+use crate::node::{Kind, Name, Node, Table};
+use crate::pattern::Pattern;
+use crate::units;
+use crate::verbs::{RedisType, Verb};
+
+impl Reader<'_> {
+    pub(super) fn key(&mut self, name: &Name, node: &Node, default_tag: Option<&str>) -> Option<Key> {
+        let table = node.table()?;
+        let at = |word: &str| table.get(word).map_or(name.at, |node| node.at);
+        let places = KeyPlaces {
+            name: name.at,
+            pattern: at("pattern"),
+            ttl: at("ttl"),
+            max: at("max"),
+            tag: at("tag"),
+            life: ["deprecated", "remove_after", "alias_of", "replaced_by"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
+            refers: ["member_of", "index_of", "fields_of", "via"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
+        };
+        let pattern = table.text("pattern").and_then(|text| self.pattern(text, places.pattern));
+        let types = self.types(table);
+        let ttl = table.get("ttl").and_then(|ttl| self.ttl(ttl));
+        let element = self.element(table, &types);
+        let fields = self.key_fields(table, &types);
+        let (pattern, ttl) = (pattern?, ttl?);
+        let tag = self.tag(table, &pattern, places, default_tag);
+        let text = |word: &str| table.text(word).map(str::to_owned);
+        Some(Key {
+            name: name.text.clone(),
+            types: types?,
+            tag,
+            ttl,
+            max: table.get("max").map(|max| self.limits(max)).unwrap_or_else(Limits::default),
+            doc: text("doc").unwrap_or_default(),
+            note: text("note"),
+            fields,
+            element,
+            score: table.get("score").and_then(|score| self.value_type(score)),
+            owners: owners(table),
+            member_of: text("member_of"),
+            index_of: text("index_of"),
+            via_outbox: self.via(table),
+            fields_of: text("fields_of"),
+            helper_of: None,
+            acl_reach: text("acl_reach"),
+            examples: table.get("example").map(Node::texts).unwrap_or_default().into_iter().map(|name| name.text).collect(),
+            life: life_cycle(table),
+            uses: uses(table),
+            at: places,
+            pattern,
+        })
+    }
+
+    fn types(&mut self, table: &Table) -> Option<Vec<RedisType>> {
+        let mut types = Vec::new();
+        for word in table.get("type").map(Node::texts).unwrap_or_default() {
+            let Some(kind) = RedisType::parse(&word.text) else {
+                let all: Vec<&str> = RedisType::ALL.iter().map(|kind| kind.word()).collect();
+                let help = match closest(&word.text, &all) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("types: {}", all.join(", ")),
+                };
+                self.error(Code::BadValue, format!("`{}` is not a Redis type", word.text), word.at, "not known").help = Some(help);
+                return None;
+            };
+            if types.contains(&kind) {
+                self.error(Code::BadValue, format!("`{kind}` is named twice"), word.at, "again");
+            } else {
+                types.push(kind);
+            }
+        }
+        (!types.is_empty()).then_some(types)
+    }
+
+    fn element(&mut self, table: &Table, types: &Option<Vec<RedisType>>) -> Option<ValueType> {
+        let words = [("value", RedisType::String), ("items", RedisType::List), ("members", RedisType::Set), ("score", RedisType::Zset)];
+        let types = types.as_ref()?;
+        let mut element = None;
+        for (word, kind) in words {
+            let Some(node) = table.get(word) else { continue };
+            let fits = types.contains(&kind) || (word == "members" && types.contains(&RedisType::Zset));
+            if !fits {
+                let message = format!("`{word}` does not go with a {}", types.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or "));
+                let help = "value: string; items: list; members: set and zset; score: zset; fields: hash and stream";
+                self.error(Code::BadValue, message, node.at, "not for this type").help = Some(help.to_owned());
+            } else if word != "score" {
+                element = self.value_type(node);
+            }
+        }
+        element
+    }
+
+    fn key_fields(&mut self, table: &Table, types: &Option<Vec<RedisType>>) -> Vec<crate::model::Field> {
+        let Some(node) = table.get("fields") else { return Vec::new() };
+        if let Some(types) = types
+            && !types.iter().any(|kind| matches!(kind, RedisType::Hash | RedisType::Stream))
+        {
+            let message = format!("`fields` do not go with a {}", types[0]);
+            self.error(Code::BadValue, message, first_entry(node), "only a hash or a stream has fields");
+        }
+        self.fields(node)
+    }
+
+    fn tag(&mut self, table: &Table, pattern: &Pattern, places: KeyPlaces, default: Option<&str>) -> Option<Tag> {
+        let own = table.get("tag");
+        if let Some(braced) = pattern.braced() {
+            if own.is_some() {
+                self.error(Code::BadValue, "the pattern has its hash tag in braces already", places.tag, "a second tag");
+            }
+            return Some(Tag::Braced(braced.to_owned()));
+        }
+        let part = match own.map(|node| &node.kind) {
+            Some(Kind::Flag(_)) => return None,
+            Some(Kind::Text(part)) => part.as_str(),
+            _ => default.filter(|&part| part == "<namespace>" || is_part(pattern.as_str(), part))?,
+        };
+        if part == "<namespace>" {
+            return Some(Tag::Namespace);
+        }
+        if !is_part(pattern.as_str(), part) {
+            let message = format!("the hash tag `{part}` is not a part of the pattern");
+            self.found.push(Diagnostic::error(Code::BadValue, message, places.tag, "not found there").also(places.pattern, "in this pattern"));
+            return None;
+        }
+        Some(Tag::Part(part.to_owned()))
+    }
+
+    fn via(&mut self, table: &Table) -> bool {
+        match table.get("via") {
+            None => false,
+            Some(node) if node.text() == Some("outbox") => true,
+            Some(node) => {
+                self.error(Code::BadValue, "`via` knows only \"outbox\"", node.at, "here");
+                false
+            }
+        }
+    }
+
+    fn ttl(&mut self, node: &Node) -> Option<Ttl> {
+        let table = node.table()?;
+        let policy = self.policy(table, node.at)?;
+        Some(Ttl { policy, doc: table.text("doc").map(str::to_owned), setting: table.text("setting").map(str::to_owned) })
+    }
+
+    fn policy(&mut self, table: &Table, at: Span) -> Option<Policy> {
+        let word = table.text("policy")?;
+        let allowed: &[&str] = match word {
+            "none" => &[],
+            "fixed" | "sliding" | "refreshed" | "max" => &["for"],
+            "linked" => &["to", "for"],
+            "pruned" => &["for", "key", "by"],
+            "after" => &["event", "for", "before"],
+            other => {
+                let all = ["none", "fixed", "sliding", "linked", "refreshed", "pruned", "after", "max"];
+                let help = match closest(other, &all) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("policies: {}", all.join(", ")),
+                };
+                let at = table.get("policy").map_or(at, |node| node.at);
+                self.error(Code::BadValue, format!("`{other}` is not a TTL policy"), at, "not known").help = Some(help);
+                return None;
+            }
+        };
+        for (name, _) in table.entries.iter().filter(|(name, _)| !["policy", "doc", "setting"].contains(&name.text.as_str())) {
+            if !allowed.contains(&name.text.as_str()) {
+                self.error(Code::BadValue, format!("the policy `{word}` has no `{}`", name.text), name.at, "not for this policy");
+            }
+        }
+        let lasts = |reader: &mut Self| reader.needed(table, "for", word, at).and_then(|node| reader.parsed(node, units::duration));
+        match word {
+            "none" => Some(Policy::None),
+            "fixed" => lasts(self).map(Policy::Fixed),
+            "sliding" => lasts(self).map(Policy::Sliding),
+            "refreshed" => lasts(self).map(Policy::Refreshed),
+            "max" => lasts(self).map(Policy::Max),
+            "linked" => Some(Policy::Linked {
+                to: self.needed(table, "to", word, at)?.text()?.to_owned(),
+                at_least: table.get("for").and_then(|node| self.parsed(node, units::duration)),
+            }),
+            "pruned" => Some(Policy::Pruned {
+                members: lasts(self)?,
+                key: table.get("key").and_then(|node| self.parsed(node, units::duration)),
+                by: table.text("by").map(str::to_owned),
+            }),
+            _ => Some(Policy::After {
+                event: self.needed(table, "event", word, at)?.text()?.to_owned(),
+                lasts: lasts(self)?,
+                before: table.table("before").and_then(|before| self.before(before)),
+            }),
+        }
+    }
+
+    fn before(&mut self, table: &Table) -> Option<Before> {
+        let lasts = table.get("for").and_then(|node| self.parsed(node, units::duration))?;
+        Some(Before { lasts, plus: table.text("plus").map(str::to_owned) })
+    }
+
+    fn needed<'t>(&mut self, table: &'t Table, word: &str, policy: &str, at: Span) -> Option<&'t Node> {
+        let node = table.get(word);
+        if node.is_none() {
+            self.error(Code::Missing, format!("the policy `{policy}` needs `{word}`"), at, format!("says no `{word}`"));
+        }
+        node
+    }
+}
+
+/// Whether `part` is a run of whole segments' text inside the pattern, or a placeholder or literal within one segment.
+fn is_part(pattern: &str, part: &str) -> bool {
+    !part.is_empty() && pattern.match_indices(part).any(|(start, _)| whole(pattern, start, part.len()))
+}
+
+/// A tag must not cut a word in two: what stands before and after it is an end or punctuation.
+fn whole(pattern: &str, start: usize, length: usize) -> bool {
+    let joins = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    let bytes = pattern.as_bytes();
+    let inner = &bytes[start..start + length];
+    let cut_left = start > 0 && joins(bytes.get(start - 1)) && joins(inner.first());
+    let cut_right = joins(bytes.get(start + length)) && joins(inner.last());
+    let in_placeholder = pattern[..start].rfind('<').is_some_and(|open| !pattern[open..start].contains('>'));
+    !cut_left && !cut_right && !in_placeholder
+}
+
+fn owners(table: &Table) -> Vec<Owner> {
+    let verbs = Verb::ALL.into_iter().map(|verb| (verb.owner_word(), How::By(verb)));
+    let words = [("writes", How::Writes), ("reads", How::Reads)].into_iter().chain(verbs);
+    let owner = |(word, how): (&str, How)| {
+        let names = table.get(word).map(Node::texts).unwrap_or_default();
+        names.into_iter().map(move |name| Owner { component: name.text, how, at: name.at })
+    };
+    words.flat_map(owner).collect()
+}
+
+fn uses(table: &Table) -> Vec<(String, Span)> {
+    let Some(node) = table.get("use") else { return Vec::new() };
+    let tables: Vec<&Node> = match &node.kind {
+        Kind::List(items) => items.iter().collect(),
+        _ => vec![node],
+    };
+    tables.iter().filter_map(|node| Some((node.table()?.text("kit")?.to_owned(), node.table()?.get("kit")?.at))).collect()
+}
+
+fn first_entry(node: &Node) -> Span {
+    node.table().and_then(|table| table.entries.first()).map_or(node.at, |(name, _)| name.at)
+}

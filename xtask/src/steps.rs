@@ -1,0 +1,322 @@
+//! The steps of `cargo xtask test`: named, timed, in order, stopping at the first failure.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::{self, cargo, duration};
+use crate::generated;
+use crate::needs::{self, Need};
+use crate::place::Place;
+use crate::valkey;
+
+/// The whole of `test` stays under this, so a single step that reaches it hangs.
+const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+const BENCH_LIMIT: Duration = Duration::from_secs(60 * 60);
+
+/// Two targets, ten minutes in all. The limit leaves room for the build.
+const FUZZ_TARGETS: [&str; 2] = ["contract", "matcher"];
+const FUZZ_SECONDS: u64 = 300;
+const FUZZ_LIMIT: Duration = Duration::from_secs(FUZZ_SECONDS + 15 * 60);
+
+/// Test runners hide what a passing test prints, so tests also write their skips to the file named here.
+const SKIPS_VARIABLE: &str = "KEYPLANE_SKIPS";
+
+/// One named part of the test.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// Only with `--long`, or when asked for by name.
+    pub(crate) long: bool,
+    pub(crate) needs: &'static [Need],
+    run: fn(&Setup<'_>) -> Result<Outcome>,
+}
+
+enum Outcome {
+    Passed,
+    /// The step could not run here; the text says why and how to change that.
+    Skipped(String),
+}
+
+/// What a step works with.
+struct Setup<'a> {
+    place: &'a Place,
+    valkey: Option<PathBuf>,
+    skips: PathBuf,
+}
+
+/// All steps, in order.
+pub(crate) const ALL: &[Step] = &[
+    Step {
+        name: "fmt",
+        about: "the code is formatted",
+        long: false,
+        needs: &[Need::Component("rustfmt")],
+        run: |setup| setup.cargo(&["fmt", "--all", "--check"]),
+    },
+    Step {
+        name: "clippy",
+        about: "no lint speaks up; warnings are errors",
+        long: false,
+        needs: &[Need::Component("clippy")],
+        run: |setup| {
+            setup.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+        },
+    },
+    Step {
+        name: "tests",
+        about: "all tests, with nextest where it is installed",
+        long: false,
+        needs: &[Need::Redis],
+        run: tests,
+    },
+    Step {
+        name: "doctests",
+        about: "the examples in the documentation run",
+        long: false,
+        needs: &[],
+        run: |setup| setup.cargo(&["test", "--workspace", "--doc", "--locked"]),
+    },
+    Step {
+        name: "docs",
+        about: "the documentation builds without a warning",
+        long: false,
+        needs: &[],
+        run: |setup| {
+            let mut command = cargo();
+            command.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
+            setup.run(&mut command, STEP_LIMIT)
+        },
+    },
+    Step {
+        name: "generated",
+        about: "generated files are current; `cargo xtask generate` makes them so",
+        long: false,
+        needs: &[],
+        run: |setup| generated::check(setup.place).map(|()| Outcome::Passed),
+    },
+    Step {
+        name: "bench",
+        about: "the benchmarks",
+        long: true,
+        needs: &[],
+        run: |setup| setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT),
+    },
+    Step {
+        name: "fuzz",
+        about: "ten minutes of fuzzing on the parser and the matcher",
+        long: true,
+        needs: &[],
+        run: fuzz,
+    },
+];
+
+/// Whether there is a step of that name.
+pub(crate) fn exists(name: &str) -> bool {
+    ALL.iter().any(|step| step.name == name)
+}
+
+/// The steps to run. Naming a long step is enough to get it.
+pub(crate) fn choose(long: bool, only: Option<&str>) -> Result<Vec<&'static Step>> {
+    let chosen: Vec<_> = match only {
+        Some(name) => ALL.iter().filter(|step| step.name == name).collect(),
+        None => ALL.iter().filter(|step| long || !step.long).collect(),
+    };
+    if chosen.is_empty() {
+        bail!("no step to run");
+    }
+    Ok(chosen)
+}
+
+/// Sees to the needs, runs the steps and sums up. The last line says how it went.
+pub(crate) fn run(place: &Place, steps: &[&Step]) -> Result<()> {
+    let start = Instant::now();
+    heading("needs");
+    needs::provide(steps)?;
+    let setup = Setup {
+        place,
+        valkey: steps
+            .iter()
+            .any(|step| step.needs.contains(&Need::Redis))
+            .then(|| find_valkey(place))
+            .flatten(),
+        skips: clear_skips(place)?,
+    };
+
+    let mut times = Vec::new();
+    let mut skipped_steps = Vec::new();
+    let mut skips = Vec::new();
+    for step in steps {
+        heading(step.name);
+        let step_start = Instant::now();
+        let outcome = (step.run)(&setup);
+        let time = duration(step_start.elapsed());
+        match outcome {
+            Ok(Outcome::Passed) => {
+                println!("{} passed in {time}", step.name);
+                times.push((step.name, time));
+            }
+            Ok(Outcome::Skipped(why)) => {
+                let line = format!("SKIP {}: {why}", step.name);
+                println!("{line}");
+                times.push((step.name, "skipped".to_owned()));
+                skipped_steps.push(step.name);
+                skips.push(line);
+            }
+            Err(problem) => {
+                print_skips(&setup, &skips);
+                bail!("step {} failed after {time}: {problem:#}", step.name);
+            }
+        }
+    }
+
+    heading("summary");
+    for (name, time) in &times {
+        println!("  {name:<10} {time}");
+    }
+    println!("  (test counts: the runner's own summary, under `tests`)");
+    print_skips(&setup, &skips);
+    println!("{}", closing(steps, &skipped_steps, start.elapsed()));
+    Ok(())
+}
+
+fn closing(steps: &[&Step], skipped: &[&str], time: Duration) -> String {
+    let time = duration(time);
+    match (steps, skipped) {
+        ([only], []) => format!("step {} passed in {time}", only.name),
+        ([only], _) => format!("step {} was skipped", only.name),
+        (_, []) => format!("all steps passed in {time}"),
+        (_, skipped) => format!("all steps passed in {time}, except skipped: {}", skipped.join(", ")),
+    }
+}
+
+fn heading(name: &str) {
+    println!("\n== {name}");
+}
+
+impl Setup<'_> {
+    fn cargo(&self, args: &[&str]) -> Result<Outcome> {
+        self.run(cargo().args(args), STEP_LIMIT)
+    }
+
+    fn run(&self, command: &mut Command, limit: Duration) -> Result<Outcome> {
+        if command.get_current_dir().is_none() {
+            command.current_dir(&self.place.root);
+        }
+        command.env(SKIPS_VARIABLE, &self.skips);
+        match &self.valkey {
+            Some(server) => command.env(valkey::VARIABLE, server),
+            // A value that does not work was reported; the tests should not stumble over it.
+            None => command.env_remove(valkey::VARIABLE),
+        };
+        command::run(command, limit)?;
+        Ok(Outcome::Passed)
+    }
+}
+
+fn find_valkey(place: &Place) -> Option<PathBuf> {
+    match valkey::find(place) {
+        Ok(server) => {
+            println!("valkey: {}", server.display());
+            Some(server)
+        }
+        Err(why) => {
+            println!("valkey: not available ({why:#}): its tests report a skip");
+            None
+        }
+    }
+}
+
+fn tests(setup: &Setup<'_>) -> Result<Outcome> {
+    if command::answers(cargo().args(["nextest", "--version"])) {
+        setup.cargo(&["nextest", "run", "--workspace", "--locked"])
+    } else {
+        setup.cargo(&["test", "--workspace", "--locked", "--tests", "--bins", "--lib"])
+    }
+}
+
+fn fuzz(setup: &Setup<'_>) -> Result<Outcome> {
+    if !command::answers(command::cargo_of("nightly").args(["fuzz", "--version"])) {
+        return Ok(Outcome::Skipped(
+            "needs a nightly toolchain and cargo-fuzz: \
+             `rustup toolchain install nightly` and `cargo install cargo-fuzz`"
+                .to_owned(),
+        ));
+    }
+    for target in FUZZ_TARGETS {
+        let mut command = command::cargo_of("nightly");
+        command
+            .args(["fuzz", "run", target, "--", &format!("-max_total_time={FUZZ_SECONDS}")])
+            .current_dir(setup.place.root.join("crates/schema"));
+        setup.run(&mut command, FUZZ_LIMIT)?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// An empty file for this run, so that no skip of an earlier one is told again.
+fn clear_skips(place: &Place) -> Result<PathBuf> {
+    let dir = place.own_dir();
+    fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let file = dir.join("skips.txt");
+    fs::write(&file, "").with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}
+
+fn print_skips(setup: &Setup<'_>, of_steps: &[String]) {
+    let written = fs::read_to_string(&setup.skips).unwrap_or_default();
+    let skips = collect_skips(&written, of_steps);
+    if skips.is_empty() {
+        println!("skipped: none");
+        return;
+    }
+    println!("skipped:");
+    for skip in skips {
+        println!("  {skip}");
+    }
+}
+
+/// Sorted, and each once: a test that is tried twice skips twice.
+fn collect_skips(written: &str, of_steps: &[String]) -> Vec<String> {
+    let from_tests = written.lines().filter(|line| line.starts_with("SKIP ")).map(str::to_owned);
+    let mut skips: Vec<String> = from_tests.chain(of_steps.iter().cloned()).collect();
+    skips.sort();
+    skips.dedup();
+    skips
+}
+
+#[cfg(test)]
+mod tests_of_steps {
+    use super::*;
+
+    fn names(chosen: Result<Vec<&Step>>) -> Vec<&str> {
+        chosen.into_iter().flatten().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn long_steps_run_when_asked_for() {
+        let short = ["fmt", "clippy", "tests", "doctests", "docs", "generated"];
+        assert_eq!(names(choose(false, None)), short);
+        assert_eq!(names(choose(true, None)), [&short[..], &["bench", "fuzz"]].concat());
+        assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
+    }
+
+    #[test]
+    fn each_skip_is_told_once() {
+        let written = "SKIP b: no data\nnot a skip\nSKIP a: no valkey\nSKIP b: no data\n";
+        let told = collect_skips(written, &["SKIP fuzz: no nightly".to_owned()]);
+        assert_eq!(told, ["SKIP a: no valkey", "SKIP b: no data", "SKIP fuzz: no nightly"]);
+    }
+
+    #[test]
+    fn the_closing_line_does_not_hide_a_skipped_step() {
+        let time = Duration::from_secs(192);
+        let all: Vec<&Step> = ALL.iter().collect();
+        assert_eq!(closing(&all, &[], time), "all steps passed in 3m12s");
+        assert_eq!(closing(&all, &["fuzz"], time), "all steps passed in 3m12s, except skipped: fuzz");
+        assert_eq!(closing(&all[..1], &[], time), "step fmt passed in 3m12s");
+    }
+}
