@@ -1,0 +1,3 @@
+keyplane_macros::keyspace!("nowhere/keys.toml");
+
+fn main() {}

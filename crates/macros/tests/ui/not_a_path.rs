@@ -1,0 +1,3 @@
+keyplane_macros::keyspace!(keys);
+
+fn main() {}
