@@ -1,2 +1,39 @@
-//! x
-fn main() {}
+//! The `keyplane` binary: thin, one file per command.
+
+mod args;
+mod contracts;
+mod demo;
+mod keys;
+mod outcome;
+mod output;
+mod shell;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+use outcome::{Failure, Outcome};
+use output::Output;
+
+fn main() -> std::process::ExitCode {
+    let args = Args::parse();
+    let output = Output::new(args.json, args.quiet);
+    let outcome = match &args.command {
+        Command::Keys(command) => keys::run(command, &output),
+        Command::Demo(command) => demo::run(command, &output),
+        Command::Completions { shell } => shell::completions(*shell, &output),
+        Command::Man { dir } => shell::man(dir.as_deref(), &output),
+    };
+    finish(outcome, &output)
+}
+
+fn finish(outcome: Result<Outcome, Failure>, output: &Output) -> std::process::ExitCode {
+    match outcome {
+        Ok(outcome) => outcome.code(),
+        // Whoever reads our output has seen enough, as `head` does: not a failure.
+        Err(failure) if failure.is_broken_pipe() => Outcome::Fine.code(),
+        Err(failure) => {
+            output.failure(&failure);
+            failure.code()
+        }
+    }
+}

@@ -43,6 +43,16 @@ impl Language {
         self.parts.push(part);
     }
 
+    /// How many parts it has.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The language without its first parts.
+    pub(crate) fn behind(&self, parts: usize) -> Self {
+        Self { parts: self.parts.get(parts..).unwrap_or_default().to_vec() }
+    }
+
     pub(crate) fn extend(&mut self, other: Self) {
         self.parts.extend(other.parts);
     }

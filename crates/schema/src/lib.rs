@@ -15,7 +15,10 @@ pub mod acl;
 mod check;
 mod dfa;
 mod diagnostic;
+mod diff;
+mod doc;
 mod fragments;
+mod json_schema;
 mod language;
 mod matcher;
 mod model;
@@ -29,7 +32,10 @@ mod verbs;
 
 pub use dfa::Dfa;
 pub use diagnostic::{Broken, Code, Diagnostic, Label, Span};
+pub use diff::{Change, Diff, Effect, diff};
+pub use doc::markdown;
 pub use fragments::fragments;
+pub use json_schema::json_schema;
 pub use matcher::{Match, Matcher};
 pub use model::{
     Before, Component, Contract, Encoding, Event, Field, FieldMax, Helper, How, Key, Layout, LifeCycle, Limits, Op, OpKey, Owner, Param, ParamKind,

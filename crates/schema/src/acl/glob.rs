@@ -15,20 +15,25 @@ const MAX_GLOBS: usize = 64;
 pub(crate) struct Glob {
     pub(crate) text: String,
     pub(crate) language: Language,
-    /// How many leading segments have one possible length, so that a family that starts with the same segments can be
-    /// compared behind them.
-    pub(crate) fixed_segments: usize,
-    tail: Language,
+    /// Where its leading segments end, as long as they have one possible length: a family that starts with the same
+    /// segments can be compared behind them.
+    fixed_ends: Vec<usize>,
 }
 
 impl Glob {
     fn new() -> Self {
-        Self { text: String::new(), language: Language::default(), fixed_segments: 0, tail: Language::default() }
+        Self { text: String::new(), language: Language::default(), fixed_ends: Vec::new() }
     }
 
-    /// The keys it matches behind its fixed leading segments.
-    pub(crate) fn tail(&self) -> &Language {
-        &self.tail
+    /// How many leading segments have one possible length.
+    pub(crate) fn fixed_segments(&self) -> usize {
+        self.fixed_ends.len()
+    }
+
+    /// What it matches behind that many of its fixed leading segments.
+    pub(crate) fn behind(&self, segments: usize) -> Language {
+        let from = segments.checked_sub(1).and_then(|last| self.fixed_ends.get(last)).copied().unwrap_or(0);
+        self.language.behind(from)
     }
 
     fn literal(&mut self, text: &str) {
@@ -47,7 +52,6 @@ impl Glob {
     }
 
     fn push(&mut self, part: Part) {
-        self.tail.push(part.clone());
         self.language.push(part);
     }
 
@@ -70,9 +74,8 @@ impl Glob {
     }
 
     fn close_segment(&mut self, still_fixed: bool, segment: usize) {
-        if still_fixed && self.fixed_segments == segment {
-            self.fixed_segments += 1;
-            self.tail = Language::default();
+        if still_fixed && self.fixed_ends.len() == segment {
+            self.fixed_ends.push(self.language.len());
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! One user per component, from `-@all` upward. A selector grants one group of commands on the keys they are for, so a
 //! script that peeks at one key and writes another can do just that: EVAL asks for read and write on every KEYS entry,
-//! and the inner commands are checked again by their own selectors. ACLs bind commands and keys, not the order of steps.
+//! so it has a selector of its own, and each inner command is checked again by its own. ACLs bind commands and keys, not
+//! the order of steps.
 
 mod glob;
 
@@ -10,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::language::Language;
 use crate::model::{Component, Contract, How, Key};
 use crate::naming::{Naming, language};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Segment};
 use crate::verbs::{Access, EXPIRE, LOOK, Verb};
 use glob::Glob;
 
@@ -177,10 +179,7 @@ impl<'c> Families<'c> {
         let mut reaches = Vec::new();
         for (name, verbs) in &grants {
             let Some(index) = self.contract.keys.iter().position(|key| key.name == *name) else { continue };
-            let mut wanted: BTreeSet<Access> = verbs.iter().map(|verb| verb.access()).collect();
-            if self.scripted(component, name) {
-                wanted.insert(Access::ReadWrite);
-            }
+            let wanted: BTreeSet<Access> = verbs.iter().map(|verb| verb.access()).collect();
             for access in wanted {
                 let family = self.cover(component, &grants, index, access);
                 reaches.extend(family.reaches);
@@ -191,16 +190,11 @@ impl<'c> Families<'c> {
         let mut rules: Vec<String> = ["resetkeys", "resetchannels", "clearselectors", "-@all"].map(str::to_owned).to_vec();
         rules.extend(CONNECTION.iter().map(|command| format!("+{command}")));
         rules.extend(component.extra.iter().map(|command| format!("+{}", command.to_lowercase())));
-        rules.extend(self.selectors(component, &grants, &covered));
+        rules.extend(self.selectors(&grants, &covered));
         User { name: component.name.clone(), rules, grants, reaches }
     }
 
-    fn scripted(&self, component: &Component, key: &str) -> bool {
-        let by = |op: &&crate::model::Op| op.by.iter().any(|(by, _)| *by == component.name);
-        self.contract.ops.iter().filter(by).any(|op| op.script.is_some() && !op.is_read_only() && op.keys.iter().any(|touched| touched.key == key))
-    }
-
-    fn selectors(&self, component: &Component, grants: &BTreeMap<String, BTreeSet<Verb>>, covered: &HashMap<(usize, Access), Vec<String>>) -> Vec<String> {
+    fn selectors(&mut self, grants: &BTreeMap<String, BTreeSet<Verb>>, covered: &HashMap<(usize, Access), Vec<String>>) -> Vec<String> {
         let mut groups: BTreeMap<(Vec<&str>, Access), Vec<String>> = BTreeMap::new();
         let mut readable = Vec::new();
         for (index, key) in self.contract.keys.iter().enumerate() {
@@ -211,7 +205,7 @@ impl<'c> Families<'c> {
                     commands.extend(if verb.writes() { EXPIRE } else { LOOK });
                     groups.entry((commands, verb.access())).or_default().extend(globs.iter().cloned());
                 }
-                if verb == Verb::Peek {
+                if matches!(verb, Verb::Peek | Verb::Hold) {
                     readable.extend(globs);
                 }
             }
@@ -220,30 +214,35 @@ impl<'c> Families<'c> {
         if !readable.is_empty() {
             selectors.push(selector(&["eval_ro", "evalsha_ro"], Access::Read, readable));
         }
-        for op in self.contract.ops.iter().filter(|op| op.script.is_some() && !op.is_read_only()) {
-            if !op.by.iter().any(|(by, _)| *by == component.name) {
-                continue;
-            }
-            let index = |name: &str| self.contract.keys.iter().position(|key| key.name == name);
-            let globs = op.keys.iter().filter_map(|touched| covered.get(&(index(&touched.key)?, Access::ReadWrite))).flatten().cloned().collect();
-            let text = selector(&["eval", "evalsha"], Access::ReadWrite, globs);
-            if !selectors.contains(&text) {
-                selectors.push(text);
-            }
+        if grants.values().flatten().any(|verb| verb.writes()) {
+            let scripted = self.scripted(grants);
+            selectors.push(selector(&["eval", "evalsha"], Access::ReadWrite, scripted));
         }
         selectors
+    }
+
+    /// The keys that may stand in KEYS of a script that writes: all that the component touches in any way. EVAL itself
+    /// does nothing to them (without KEYS it passes anyway), so what these globs reach besides does no harm.
+    fn scripted(&mut self, grants: &BTreeMap<String, BTreeSet<Verb>>) -> Vec<String> {
+        let touched = |index: &usize| grants.contains_key(&self.contract.keys[*index].name);
+        let touched: Vec<usize> = (0..self.patterns.len()).filter(touched).collect();
+        touched.into_iter().map(|index| self.loose(index, true)[0].text.clone()).collect()
+    }
+
+    fn loose(&mut self, index: usize, reading: bool) -> Rc<[Glob]> {
+        let (contract, pattern) = (self.contract, &self.patterns[index]);
+        self.loose.entry((index, reading)).or_insert_with(|| Rc::new([glob::loose(contract, pattern, reading)])).clone()
     }
 
     /// The loosest globs that reach nothing the component may not touch; else the strictest, with what they reach.
     fn cover(&mut self, component: &Component, grants: &BTreeMap<String, BTreeSet<Verb>>, index: usize, access: Access) -> Covered {
         let reading = access == Access::Read;
-        let (contract, pattern) = (self.contract, &self.patterns[index]);
-        let loose = self.loose.entry((index, reading)).or_insert_with(|| Rc::new([glob::loose(contract, pattern, reading)])).clone();
+        let loose = self.loose(index, reading);
         let reaches = self.reaches(component, grants, index, access, &loose);
         if reaches.is_empty() {
             return Covered { globs: loose, reaches };
         }
-        let pattern = &self.patterns[index];
+        let (contract, pattern) = (self.contract, &self.patterns[index]);
         let strict = self.strict.entry((index, reading)).or_insert_with(|| glob::strict(contract, pattern, reading).map(Rc::from)).clone();
         match strict {
             Some(strict) => {
@@ -258,7 +257,7 @@ impl<'c> Families<'c> {
         let mut found = Vec::new();
         for to in (0..self.patterns.len()).filter(|&to| to != from) {
             let held = grants.get(&self.contract.keys[to].name);
-            let Some(missing) = missing(access, held, self.may_script(component, to)) else { continue };
+            let Some(missing) = missing(access, held) else { continue };
             for glob in globs {
                 if let Some(witness) = self.meet(glob, from, to) {
                     found.push(Reach {
@@ -276,11 +275,6 @@ impl<'c> Families<'c> {
         found
     }
 
-    /// A scripted operation needs read-write on every key it names, whatever it does there.
-    fn may_script(&self, component: &Component, key: usize) -> bool {
-        self.scripted(component, &self.contract.keys[key].name)
-    }
-
     /// A key that the glob matches and the family can have.
     fn meet(&mut self, glob: &Glob, from: usize, to: usize) -> Option<String> {
         if let Some(known) = self.meetings.get(&(glob.text.clone(), to)) {
@@ -288,22 +282,19 @@ impl<'c> Families<'c> {
         }
         let (own, other) = (self.patterns[from].segments(), self.patterns[to].segments());
         // Behind leading segments that both have, and that have one length, only the rest can differ.
-        let shared = own.iter().zip(other).take_while(|(a, b)| a == b).count();
-        let witness = if glob.fixed_segments > 0 && shared >= glob.fixed_segments && other.len() > glob.fixed_segments {
-            let mut tail = crate::language::Language::default();
-            tail.literal(":");
-            let rest = language(self.contract, &other[glob.fixed_segments..], true);
-            tail.extend(rest);
-            glob.tail().meet(&tail).map(|rest| format!("{}{rest}", self.sample(&other[..glob.fixed_segments])))
-        } else {
-            glob.language.meet(&language(self.contract, other, true))
-        };
+        let shared = own.iter().zip(other).take_while(|(a, b)| a == b).count().min(glob.fixed_segments());
+        let mut rest = Language::default();
+        if shared > 0 && shared < other.len() {
+            rest.literal(":");
+        }
+        rest.extend(language(self.contract, &other[shared..], true));
+        let witness = glob.behind(shared).meet(&rest).map(|rest| self.sample(&other[..shared]) + &rest);
         self.meetings.insert((glob.text.clone(), to), witness.clone());
         witness
     }
 
-    fn sample(&self, segments: &[crate::pattern::Segment]) -> String {
-        let text = |segment: &crate::pattern::Segment| {
+    fn sample(&self, segments: &[Segment]) -> String {
+        let text = |segment: &Segment| {
             let value = segment.param.as_deref().and_then(|name| self.contract.param(name)).map(|param| param.sample()).unwrap_or_default();
             format!("{}{value}{}", segment.prefix, segment.suffix)
         };
@@ -312,10 +303,7 @@ impl<'c> Families<'c> {
 }
 
 /// What `access` would give beyond the verbs held: `None` when nothing.
-fn missing(access: Access, held: Option<&BTreeSet<Verb>>, scripted: bool) -> Option<&'static str> {
-    if scripted {
-        return None;
-    }
+fn missing(access: Access, held: Option<&BTreeSet<Verb>>) -> Option<&'static str> {
     let verbs = || held.into_iter().flatten().map(|verb| verb.access());
     let reads = verbs().any(|access| access != Access::Write);
     let writes = verbs().any(|access| access != Access::Read);

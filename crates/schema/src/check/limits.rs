@@ -17,7 +17,7 @@ fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
     let over = |own: Option<u64>, ceiling: Option<u64>| own.zip(ceiling).filter(|(own, ceiling)| own > ceiling);
     if let Some((own, ceiling)) = over(bytes, ceiling.bytes) {
         let message = format!("`{}` may hold {}, but no key of this contract may exceed {}", key.name, show_size(own), show_size(ceiling));
-        error(key.at.max, message, "above [limits]");
+        error(key.at.max, message, "above [limits]; a record of many keys has its limit in `total`");
     }
     for (word, own, ceiling) in [("fields", fields, ceiling.fields), ("members", members, ceiling.members)] {
         if let Some((own, ceiling)) = over(own, ceiling) {

@@ -8,6 +8,10 @@ use crate::model::{Contract, Field, ParamKind, Policy, ValueType};
 use crate::pattern::Pattern;
 use crate::read::closest;
 
+/// The label on the name itself, and on what holds it.
+const NOT_DECLARED: &str = "not declared";
+const NAMED_HERE: &str = "named here";
+
 pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     let mut names = Names { contract, found: Vec::new() };
     names.keys();
@@ -33,7 +37,9 @@ impl Names<'_> {
         for key in &contract.keys {
             if let Some(first) = seen.insert(&key.name, key.at.name) {
                 let message = format!("a helper key is called `{}` like another key", key.name);
-                self.found.push(Diagnostic::error(Code::BadName, message, key.at.name, "this one").also(first, "the other one"));
+                let (own, host) = if key.helper_of.is_some() { (first, key.at.name) } else { (key.at.name, first) };
+                let host_label = "its kit primitive brings the helper key";
+                self.found.push(Diagnostic::error(Code::BadName, message, own, "this name is taken").also(host, host_label).help("rename the key"));
             }
             if key.helper_of.is_some() {
                 continue;
@@ -45,7 +51,7 @@ impl Names<'_> {
                 self.value_type(kind, key.at.name);
             }
             for owner in &key.owners {
-                self.component(&owner.component, owner.at);
+                self.component(&owner.component, owner.at, NOT_DECLARED);
             }
             for name in key.member_of.iter().chain(&key.index_of).chain(&key.fields_of) {
                 self.key(name, key.at.refers);
@@ -60,13 +66,13 @@ impl Names<'_> {
     fn ops(&mut self) {
         for op in &self.contract.ops {
             for (component, at) in &op.by {
-                self.component(component, *at);
+                self.component(component, *at, NOT_DECLARED);
             }
             for key in &op.keys {
                 self.key(&key.key, key.at);
             }
             if let Some((event, at)) = &op.event {
-                self.event(event, *at);
+                self.event(event, *at, NOT_DECLARED);
             }
         }
     }
@@ -81,13 +87,14 @@ impl Names<'_> {
                 None => {
                     let names: Vec<&str> = contract.params.iter().map(|param| param.name.as_str()).collect();
                     let help = suggestion(name, &names).unwrap_or_else(|| format!("declare it: [param] {name} = {{ text = true }}"));
-                    self.found.push(Diagnostic::error(Code::UnknownName, format!("placeholder <{name}> is not declared"), at, "in this pattern").help(help));
+                    self.found.push(Diagnostic::error(Code::UnknownName, format!("placeholder <{name}> is not declared"), within(pattern, name, at), NOT_DECLARED).help(help));
                 }
             }
         }
         if let [first, second, ..] = with_colons.as_slice() {
             let message = format!("<{first}> and <{second}> may both hold `:`, so a key could be split in more than one way");
-            self.found.push(Diagnostic::error(Code::BadPattern, message, at, "in this pattern").help("at most one placeholder with `colons = true` per pattern"));
+            let found = Diagnostic::error(Code::BadPattern, message, within(pattern, second, at), "may hold `:`");
+            self.found.push(found.also(within(pattern, first, at), "may hold `:` too").help("at most one placeholder with `colons = true` per pattern"));
         }
         if pattern.params().count() > MAX_PARAMS {
             let message = format!("a pattern holds at most {MAX_PARAMS} placeholders");
@@ -99,7 +106,7 @@ impl Names<'_> {
         let raw = |name: &&str| self.contract.param(name).is_some_and(|param| matches!(param.kind, ParamKind::Bytes(_)));
         if let Some(name) = pattern.params().find(raw) {
             let message = format!("<{name}> is raw bytes, which cannot stand in a key");
-            self.found.push(Diagnostic::error(Code::BadPattern, message, at, "in this pattern").help("use `hex`; raw bytes are for names of hash fields"));
+            self.found.push(Diagnostic::error(Code::BadPattern, message, within(pattern, name, at), "raw bytes").help("use `hex`; raw bytes are for names of hash fields"));
         }
     }
 
@@ -108,7 +115,7 @@ impl Names<'_> {
             self.pattern(&field.name, field.at);
             self.value_type(&field.kind, field.at);
             for component in &field.writes {
-                self.component(component, field.at);
+                self.component(component, field.at, NAMED_HERE);
             }
         }
     }
@@ -117,12 +124,12 @@ impl Names<'_> {
         match kind {
             ValueType::Param(name) if self.contract.param(name).is_none() => {
                 let names: Vec<&str> = self.contract.params.iter().map(|param| param.name.as_str()).collect();
-                self.unknown("placeholder", name, &names, at);
+                self.unknown("placeholder", name, &names, at, NAMED_HERE);
             }
             ValueType::Template(patterns) => patterns.iter().for_each(|pattern| self.pattern(pattern, at)),
             ValueType::Json(Some(layout)) | ValueType::Cbor(Some(layout)) if self.contract.value(layout).is_none() => {
                 let names: Vec<&str> = self.contract.values.iter().map(|value| value.name.as_str()).collect();
-                self.unknown("layout", layout, &names, at);
+                self.unknown("layout", layout, &names, at, NAMED_HERE);
             }
             ValueType::List(inner) | ValueType::Map(inner) => self.value_type(inner, at),
             ValueType::AnyOf(kinds) => kinds.iter().for_each(|kind| self.value_type(kind, at)),
@@ -137,40 +144,52 @@ impl Names<'_> {
                 let help = suggestion(to, &names).unwrap_or_else(|| "`to` names a key of this contract".to_owned());
                 self.found.push(Diagnostic::error(Code::TtlLink, format!("the TTL is linked to `{to}`, which does not exist"), at, "links to nothing").help(help));
             }
-            Policy::After { event, .. } => self.event(event, at),
-            Policy::Pruned { by: Some(component), .. } => self.component(component, at),
+            Policy::After { event, .. } => self.event(event, at, NAMED_HERE),
+            Policy::Pruned { by: Some(component), .. } => self.component(component, at, NAMED_HERE),
             _ => {}
         }
     }
 
-    fn component(&mut self, name: &str, at: Span) {
+    fn component(&mut self, name: &str, at: Span, label: &str) {
         if self.contract.component(name).is_none() {
             let names: Vec<&str> = self.contract.components.iter().map(|component| component.name.as_str()).collect();
-            self.unknown("component", name, &names, at);
+            self.unknown("component", name, &names, at, label);
         }
     }
 
     fn key(&mut self, name: &str, at: Span) {
         if self.contract.key(name).is_none() {
             let names: Vec<&str> = self.contract.keys.iter().map(|key| key.name.as_str()).collect();
-            self.unknown("key", name, &names, at);
+            self.unknown("key", name, &names, at, NOT_DECLARED);
         }
     }
 
-    fn event(&mut self, name: &str, at: Span) {
+    fn event(&mut self, name: &str, at: Span, label: &str) {
         if !self.contract.events.iter().any(|event| event.name == name) {
             let names: Vec<&str> = self.contract.events.iter().map(|event| event.name.as_str()).collect();
-            self.unknown("event", name, &names, at);
+            self.unknown("event", name, &names, at, label);
         }
     }
 
-    fn unknown(&mut self, what: &str, name: &str, known: &[&str], at: Span) {
+    fn unknown(&mut self, what: &str, name: &str, known: &[&str], at: Span, label: &str) {
         let help = suggestion(name, known).unwrap_or_else(|| match known {
             [] => format!("this contract declares no {what}"),
             _ => format!("known: {}", known.join(", ")),
         });
-        self.found.push(Diagnostic::error(Code::UnknownName, format!("there is no {what} `{name}`"), at, "not declared").help(help));
+        self.found.push(Diagnostic::error(Code::UnknownName, format!("there is no {what} `{name}`"), at, label).help(help));
     }
+}
+
+/// The place of a placeholder inside its pattern, where the pattern is written plainly; else the whole pattern.
+fn within(pattern: &Pattern, param: &str, at: Span) -> Span {
+    let text = pattern.as_str();
+    let quotes = match (at.end - at.start).checked_sub(text.len()) {
+        Some(0) => 0,
+        Some(2) => 1,
+        _ => return at,
+    };
+    let part = format!("<{param}>");
+    text.find(&part).map_or(at, |offset| Span::new(at.start + quotes + offset, at.start + quotes + offset + part.len()))
 }
 
 fn suggestion(name: &str, known: &[&str]) -> Option<String> {

@@ -24,20 +24,29 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
 
 fn report(contract: &Contract, first: &Key, second: &Key, witness: &str) -> Diagnostic {
     let message = format!("the keys `{}` and `{}` overlap: both match `{witness}`", first.name, second.name);
-    Diagnostic::error(Code::Overlap, message, second.at.pattern, format!("matches `{witness}`"))
-        .also(first.at.pattern, format!("and so does {}", first.name))
+    let label = |key: &Key| match &key.helper_of {
+        Some(helper) => format!("its helper {} matches `{witness}` (kit primitive {})", key.name, helper.kit),
+        None => format!("{} matches `{witness}`", key.name),
+    };
+    Diagnostic::error(Code::Overlap, message, second.at.pattern, label(second))
+        .also(first.at.pattern, label(first))
         .help(help(contract, &first.pattern, &second.pattern))
 }
 
 /// The usual cause is a placeholder that also takes a word which the other pattern has as a literal.
 fn help(contract: &Contract, first: &Pattern, second: &Pattern) -> String {
-    let pairs = || first.segments().iter().zip(second.segments());
-    let clash = pairs().chain(pairs().map(|(a, b)| (b, a))).find_map(|(literal, open)| match (&literal.param, &open.param) {
-        (None, Some(param)) if contract.param(param).is_some_and(|param| param.accepts(&literal.prefix)) => Some((param, &literal.prefix)),
-        _ => None,
-    });
-    match clash {
-        Some((param, word)) => format!("say `except = [\"{word}\"]` in [param.{param}], or give it a stricter check"),
+    let clash = |literal: &Segment, open: &Segment| {
+        let param = contract.param(open.param.as_deref().filter(|_| literal.param.is_none())?)?;
+        let word = literal.prefix.strip_prefix(open.prefix.as_str())?.strip_suffix(open.suffix.as_str())?;
+        param.accepts_for_reading(word).then(|| (param, word.to_owned()))
+    };
+    let mut pairs = first.segments().iter().zip(second.segments());
+    match pairs.find_map(|(a, b)| clash(a, b).or_else(|| clash(b, a))) {
+        Some((param, word)) if param.accepts(&word) => {
+            format!("say `except = [\"{word}\"]` in [param.{}], or give it a stricter check", param.name)
+        }
+        Some((param, word)) => format!("`legacy` in [param.{}] takes `{word}`: make it stricter", param.name),
+        None if first == second => "one pattern is one key: drop one of the two, or give it a pattern of its own".to_owned(),
         None => "make the check of a placeholder stricter, or change one pattern".to_owned(),
     }
 }
@@ -48,7 +57,8 @@ fn fields(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
         for other in &key.fields[..index] {
             if let Some(witness) = meet(contract, &other.name, &field.name) {
                 let message = format!("two fields of `{}` overlap: both match `{witness}`", key.name);
-                found.push(Diagnostic::error(Code::Overlap, message, field.at, "this one").also(other.at, "and this one"));
+                let help = help(contract, &other.name, &field.name);
+                found.push(Diagnostic::error(Code::Overlap, message, field.at, "this one").also(other.at, "and this one").help(help));
             }
         }
     }

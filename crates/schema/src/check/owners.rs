@@ -35,9 +35,9 @@ fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
             _ => {}
         }
         let writes = !matches!(owner.how, How::Reads | How::By(Verb::Peek));
-        if writes && contract.component(&owner.component).is_some_and(|component| component.read_only) {
+        if let Some(component) = contract.component(&owner.component).filter(|component| component.read_only && writes) {
             let message = format!("`{}` is read-only, but writes `{}`", owner.component, key.name);
-            found.push(Diagnostic::error(Code::Owners, message, owner.at, "a writer"));
+            found.push(Diagnostic::error(Code::Owners, message, owner.at, "a writer").also(component.at, "declared read-only"));
         }
     }
     if !key.owners.iter().any(|owner| !matches!(owner.how, How::Reads | How::By(Verb::Peek))) {
@@ -48,7 +48,8 @@ fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
     for field in &key.fields {
         for component in field.writes.iter().filter(|component| !is_writer(key, component)) {
             let message = format!("`{component}` owns the field `{}`, but does not write `{}`", field.name, key.name);
-            found.push(Diagnostic::error(Code::Owners, message, field.at, "not a writer of the key"));
+            let help = format!("add `{component}` to the writers of [key.{}]", key.name);
+            found.push(Diagnostic::error(Code::Owners, message, field.at, "owned by a component that does not write the key").help(help));
         }
     }
     found

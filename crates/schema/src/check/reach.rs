@@ -17,7 +17,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
             continue;
         }
         let message = format!(
-            "the ACL pattern `{}` of `{}` also reaches `{}`, which {} may not {}",
+            "the ACL pattern `{}` of `{}` also reaches `{}`, which the component `{}` may not {}",
             reach.pattern, reach.from, reach.to, reach.component, reach.access
         );
         found.push(

@@ -12,7 +12,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
 fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
     let [first, others @ ..] = op.keys.as_slice() else {
         let message = format!("operation `{}` touches no key", op.name);
-        return Some(Diagnostic::error(Code::Missing, message, op.at, "here"));
+        return Some(Diagnostic::error(Code::Missing, message, op.at, "here").help("say which verbs it needs on which keys, as in `keys = { queue = \"consume\" }`"));
     };
     if op.script.is_some() && !op.atomic {
         let message = format!("operation `{}` has a script, so it is one step", op.name);
@@ -32,17 +32,18 @@ fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
         let same = matches!((&anchor.tag, &key.tag), (Some(a), Some(b)) if a.template() == b.template());
         if !same {
             let message = format!("operation `{}` is one script over keys on different slots", op.name);
-            return Some(
-                Diagnostic::error(Code::CrossSlot, message, other.at, slot_of(key))
-                    .also(first.at, slot_of(anchor))
-                    .help("keys of one script share a hash tag; feed a key on another slot through an outbox"),
-            );
+            let shared = anchor.pattern.params().find(|name| key.pattern.params().any(|own| own == *name));
+            let help = match shared.filter(|_| anchor.tag.is_none() && key.tag.is_none()) {
+                Some(param) => format!("keys of one script share a hash tag: say `tag = \"<{param}>\"` on both, or once in [contract]"),
+                None => "keys of one script share a hash tag; feed a key on another slot through an outbox".to_owned(),
+            };
+            return Some(Diagnostic::error(Code::CrossSlot, message, other.at, slot_of(key)).also(first.at, slot_of(anchor)).help(help));
         }
     }
     None
 }
 
-fn slot_of(key: &Key) -> String {
+pub(super) fn slot_of(key: &Key) -> String {
     match &key.tag {
         Some(Tag::Namespace) => format!("{} hashes its namespace", key.name),
         Some(Tag::Part(part) | Tag::Braced(part)) => format!("{} hashes {{{part}}}", key.name),

@@ -1,5 +1,6 @@
 //! A linked TTL leads to a parent that expires, through keys that can be found from the child.
 
+use super::slots;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Contract, Key, Policy};
 use crate::verbs::RedisType;
@@ -11,18 +12,24 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
 fn link(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     let Policy::Linked { to, .. } = &key.ttl.policy else { return None };
     let error = |message: String, label: String| Diagnostic::error(Code::TtlLink, message, key.at.ttl, label);
+    if *to == key.name {
+        return Some(error("a key cannot be linked to itself".to_owned(), "here".to_owned()));
+    }
     let mut path = vec![key.name.as_str()];
     let mut parent = contract.key(to)?;
     while let Policy::Linked { to, .. } = &parent.ttl.policy {
         if path.contains(&parent.name.as_str()) {
+            // Told once, at the first key of the circle.
+            let first = contract.keys.iter().find(|member| path.contains(&member.name.as_str()));
+            let told_here = parent.name == key.name && first.is_some_and(|first| first.name == key.name);
             path.push(&parent.name);
-            return Some(error("linked TTLs form a circle".to_owned(), path.join(" → ")));
+            return told_here.then(|| {
+                let help = "one of them needs a lifetime of its own, such as `sliding`";
+                error("linked TTLs form a circle".to_owned(), path.join(" → ")).help(help)
+            });
         }
         path.push(&parent.name);
         parent = contract.key(to)?;
-    }
-    if parent.name == key.name {
-        return Some(error("a key cannot be linked to itself".to_owned(), "here".to_owned()));
     }
     let direct = contract.key(to)?;
     if let Some(stranger) = direct.pattern.params().find(|name| !key.pattern.params().any(|own| own == *name)) {
@@ -32,7 +39,8 @@ fn link(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     let same_slot = matches!((&key.tag, &direct.tag), (Some(a), Some(b)) if a.template() == b.template());
     if !same_slot {
         let message = format!("`{}` is linked to `{to}` on another slot, so both cannot be renewed in one step", key.name);
-        return Some(error(message, "give both the same hash tag".to_owned()));
+        let found = error(message, slots::slot_of(key)).also(direct.at.pattern, slots::slot_of(direct));
+        return Some(found.help("give both the same hash tag"));
     }
     (!parent.ttl.policy.expires()).then(|| {
         let message = format!("`{}` is linked to `{}`, which never expires", key.name, parent.name);

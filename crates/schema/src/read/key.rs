@@ -1,6 +1,7 @@
 //! Keys: pattern, type, TTL, owners and the rest.
 
 use super::types::life_cycle;
+use super::words::TTL;
 use super::{Reader, closest};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{Before, How, Key, KeyPlaces, Limits, Owner, Policy, Tag, Ttl, ValueType};
@@ -19,7 +20,7 @@ impl Reader<'_> {
             ttl: at("ttl"),
             max: at("max"),
             tag: at("tag"),
-            life: ["deprecated", "remove_after", "alias_of", "replaced_by"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
+            life: ["alias_of", "replaced_by"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
             refers: ["member_of", "index_of", "fields_of", "via"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
         };
         let pattern = table.text("pattern").and_then(|text| self.pattern(text, places.pattern));
@@ -27,6 +28,7 @@ impl Reader<'_> {
         let ttl = table.get("ttl").and_then(|ttl| self.ttl(ttl));
         let element = self.element(table, &types);
         let fields = self.key_fields(table, &types);
+        self.dates(table, name);
         let (pattern, ttl) = (pattern?, ttl?);
         let tag = self.tag(table, &pattern, places, default_tag);
         let text = |word: &str| table.text(word).map(str::to_owned);
@@ -123,11 +125,37 @@ impl Reader<'_> {
             return Some(Tag::Namespace);
         }
         if !is_part(pattern.as_str(), part) {
-            let message = format!("the hash tag `{part}` is not a part of the pattern");
-            self.found.push(Diagnostic::error(Code::BadValue, message, places.tag, "not found there").also(places.pattern, "in this pattern"));
+            let (message, label) = if pattern.as_str().contains(part) {
+                (format!("the hash tag `{part}` cuts a part of the pattern in two"), "takes whole words and whole <placeholders>")
+            } else {
+                (format!("the hash tag `{part}` is not a part of the pattern"), "not found there")
+            };
+            self.found.push(Diagnostic::error(Code::BadValue, message, places.tag, label).also(places.pattern, "in this pattern"));
             return None;
         }
         Some(Tag::Part(part.to_owned()))
+    }
+
+    fn dates(&mut self, table: &Table, name: &Name) {
+        let date = |word: &str| table.get(word).and_then(|node| Some((node.text()?, node.at)));
+        let mut sound = true;
+        for word in ["deprecated", "remove_after"] {
+            if let Some((text, at)) = date(word).filter(|(text, _)| !is_date(text)) {
+                self.error(Code::LifeCycle, format!("`{word}` takes a date, not `{text}`"), at, "write YYYY-MM-DD");
+                sound = false;
+            }
+        }
+        match (date("deprecated"), date("remove_after")) {
+            (None, Some((_, at))) if sound => {
+                let message = format!("`{}` has `remove_after` without `deprecated`", name.text);
+                self.error(Code::LifeCycle, message, at, "say first since when it is deprecated");
+            }
+            (Some((deprecated, since)), Some((removed, at))) if sound && removed < deprecated => {
+                let message = format!("`{}` would be removed on {removed}, before it is deprecated on {deprecated}", name.text);
+                self.found.push(Diagnostic::error(Code::LifeCycle, message, at, "too early").also(since, "deprecated only then"));
+            }
+            _ => {}
+        }
     }
 
     fn via(&mut self, table: &Table) -> bool {
@@ -166,8 +194,9 @@ impl Reader<'_> {
                 return None;
             }
         };
-        for (name, _) in table.entries.iter().filter(|(name, _)| !["policy", "doc", "setting"].contains(&name.text.as_str())) {
-            if !allowed.contains(&name.text.as_str()) {
+        // What no policy knows is already told.
+        for (name, _) in table.entries.iter().filter(|(name, _)| TTL.iter().any(|word| word.name == name.text)) {
+            if !allowed.contains(&name.text.as_str()) && !["policy", "doc", "setting"].contains(&name.text.as_str()) {
                 self.error(Code::BadValue, format!("the policy `{word}` has no `{}`", name.text), name.at, "not for this policy");
             }
         }
@@ -206,6 +235,17 @@ impl Reader<'_> {
             self.error(Code::Missing, format!("the policy `{policy}` needs `{word}`"), at, format!("says no `{word}`"));
         }
         node
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let number = |part: &str, length: usize| (part.len() == length).then(|| part.parse::<u32>().ok()).flatten();
+    match parts.as_slice() {
+        [year, month, day] => {
+            number(year, 4).is_some() && number(month, 2).is_some_and(|m| (1..=12).contains(&m)) && number(day, 2).is_some_and(|d| (1..=31).contains(&d))
+        }
+        _ => false,
     }
 }
 

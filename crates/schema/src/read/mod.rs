@@ -22,7 +22,7 @@ pub(crate) struct Reader<'s> {
 /// Reads a whole contract. What could not be read is missing from the model and named in `found`.
 pub(crate) fn contract(source: &str, table: &Table) -> (Contract, Vec<Diagnostic>) {
     let mut reader = Reader { source, found: Vec::new() };
-    reader.words(table, words::FILE, "a contract", Span::new(0, 0));
+    reader.words(table, words::FILE, "this file", Span::new(0, 0));
     let head = table.table("contract");
     let text = |word: &str| head.and_then(|head| head.text(word)).unwrap_or_default().to_owned();
     let mut contract = Contract {
@@ -86,7 +86,7 @@ impl Reader<'_> {
         let mut all = Vec::new();
         for (name, node) in &entries.entries {
             if !valid(&name.text) {
-                let message = format!("`{}` cannot name a {word}", name.text);
+                let message = format!("`{}` cannot be a name in [{word}]", name.text);
                 let help = match word {
                     "component" => "use lower-case letters, digits, `-` and `_`",
                     "value" => "use letters and digits, starting with a capital",
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
         for word in words.iter().filter(|word| word.required && table.get(word.name).is_none()) {
             let message = format!("{place} has no `{}`", word.name);
-            self.error(Code::Missing, message, at, "in this table").help = Some(format!("`{}`: {}", word.name, word.doc));
+            self.error(Code::Missing, message, at, "add it here").help = Some(format!("`{}`: {}", word.name, word.doc));
         }
     }
 
@@ -134,7 +134,12 @@ impl Reader<'_> {
             | (Shape::Optional, Kind::Flag(true) | Kind::Text(_) | Kind::Int(0..))
             | (Shape::Type, Kind::Text(_) | Kind::Table(_))
             | (Shape::Texts, Kind::Text(_)) => true,
-            (Shape::Texts, Kind::List(items)) => !items.is_empty() && items.iter().all(|item| item.text().is_some()),
+            (Shape::Texts, Kind::List(items)) if !items.is_empty() => {
+                for item in items.iter().filter(|item| item.text().is_none()) {
+                    self.wrong_shape(name, item, expected(Shape::Text), place);
+                }
+                true
+            }
             (Shape::Types, Kind::List(items)) => items.len() > 1 && items.iter().all(|item| item.text().or(item.table().map(|_| "")).is_some()),
             (Shape::Table(words) | Shape::Tables(words), Kind::Table(table)) => {
                 self.words(table, words, &format!("`{name}`"), node.at);
@@ -151,16 +156,27 @@ impl Reader<'_> {
                     match &inner.kind {
                         Kind::Table(inner_table) => self.words(inner_table, words, &format!("[{name}.{}]", entry.text), entry.at),
                         Kind::Text(_) if matches!(shape, Shape::NamedOrText(_)) => {}
-                        _ => self.wrong_shape(&format!("{name}.{}", entry.text), inner, "a table", place),
+                        _ => self.wrong_shape(&format!("{name}.{}", entry.text), inner, expected_entry(shape), place),
                     }
                 }
                 true
             }
-            (Shape::TextByName, Kind::Table(table)) => table.entries.iter().all(|(_, inner)| inner.text().is_some()),
-            (Shape::TextsByName, Kind::Table(table)) => {
-                table.entries.iter().all(|(_, inner)| matches!(&inner.kind, Kind::Text(_) | Kind::List(_)) && !inner.texts().is_empty())
+            (Shape::TextByName | Shape::TextsByName | Shape::TypesByName, Kind::Table(table)) => {
+                for (entry, inner) in &table.entries {
+                    let fits = match shape {
+                        Shape::TextByName => inner.text().is_some(),
+                        Shape::TextsByName => match &inner.kind {
+                            Kind::List(items) => !items.is_empty() && items.iter().all(|item| item.text().is_some()),
+                            _ => inner.text().is_some(),
+                        },
+                        _ => inner.text().is_some() || inner.table().is_some(),
+                    };
+                    if !fits {
+                        self.wrong_shape(&format!("{name}.{}", entry.text), inner, expected_entry(shape), place);
+                    }
+                }
+                true
             }
-            (Shape::TypesByName, Kind::Table(table)) => table.entries.iter().all(|(_, inner)| inner.text().is_some() || inner.table().is_some()),
             _ => false,
         };
         if !fits {
@@ -170,7 +186,14 @@ impl Reader<'_> {
 
     fn wrong_shape(&mut self, name: &str, node: &Node, expected: &str, place: &str) {
         let message = format!("`{name}` in {place} takes {expected}");
-        self.error(Code::BadValue, message, node.at, format!("this is {}", node.kind_name()));
+        let label = match &node.kind {
+            Kind::Flag(flag) => format!("this is {flag}"),
+            Kind::Int(..0) => "this is below 0".to_owned(),
+            Kind::List(items) if items.is_empty() => "this list is empty".to_owned(),
+            Kind::Int(_) | Kind::Other("a fraction") if expected == "a text" => format!("this is {}; put it in quotes", node.kind_name()),
+            _ => format!("this is {}", node.kind_name()),
+        };
+        self.error(Code::BadValue, message, node.at, label);
     }
 
     fn version(&mut self, node: Option<&Node>) -> Version {
@@ -311,6 +334,17 @@ fn expected(shape: Shape) -> &'static str {
     }
 }
 
+/// What an entry of a table of many takes.
+fn expected_entry(shape: Shape) -> &'static str {
+    match shape {
+        Shape::NamedOrText(_) => "a text or a table",
+        Shape::TextByName => expected(Shape::Text),
+        Shape::TextsByName => expected(Shape::Texts),
+        Shape::TypesByName => expected(Shape::Type),
+        _ => "a table",
+    }
+}
+
 fn is_component(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
 }
@@ -323,23 +357,27 @@ pub(crate) fn is_namespace_part(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
-/// The candidate that differs in at most a third of its letters, for "did you mean".
+/// The candidate that differs in at most a third of its letters, for "did you mean". Two letters that changed places
+/// count as one difference.
 pub(crate) fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let best = candidates.iter().map(|candidate| (distance(word, candidate), *candidate)).min()?;
     (best.0 <= word.chars().count().max(3) / 3).then_some(best.1)
 }
 
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut best = (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
         }
+        (before, above) = (above, row);
     }
-    row[b.len()]
+    above[b.len()]
 }

@@ -16,6 +16,8 @@ const TEXT: &str = r"[^:{}\x00-\x20\x7f]+";
 const TEXT_WITH_COLONS: &str = r"[^{}\x00-\x20\x7f]+";
 /// What no value may hold, because it would move the key to another slot or break a command line.
 const FORBIDDEN: &str = r"[\x00-\xff]*[{}\x00-\x20\x7f][\x00-\xff]*";
+/// The part of it that a reader sees at once.
+const HOLDS_BRACE: &str = r"[\x00-\xff]*[{}][\x00-\xff]*";
 const HOLDS_COLON: &str = r"[\x00-\xff]*:[\x00-\xff]*";
 /// Ranges up to this size are spelled out, so that overlaps of small numbers are exact.
 const SMALL_RANGE: i64 = 1000;
@@ -57,13 +59,12 @@ impl Reader<'_> {
     fn param_kind(&mut self, name: &Name, table: &Table) -> Option<ParamKind> {
         let given: Vec<&str> = PARAM_KINDS.iter().copied().filter(|kind| table.get(kind).is_some()).collect();
         let [kind] = given.as_slice() else {
-            let label = if given.is_empty() { "untyped" } else { "two types" };
-            let message = match given.as_slice() {
-                [] => format!("placeholder <{}> has no type", name.text),
-                _ => format!("placeholder <{}> has several types: {}", name.text, given.join(", ")),
+            let (code, message, label) = match given.as_slice() {
+                [] => (Code::Missing, format!("placeholder <{}> has no type", name.text), "untyped"),
+                _ => (Code::BadValue, format!("placeholder <{}> has several types: {}", name.text, given.join(", ")), "one too many"),
             };
             let help = format!("say exactly one of: {}; `text = true` takes any text", PARAM_KINDS.join(", "));
-            self.error(Code::Missing, message, name.at, label).help = Some(help);
+            self.error(code, message, name.at, label).help = Some(help);
             return None;
         };
         let node = table.get(kind)?;
@@ -111,7 +112,13 @@ impl Reader<'_> {
             return Some(check);
         }
         let words = self.automaton(at, Dfa::words(except.iter().map(|word| word.text.as_str())))?;
-        self.automaton(at, check.minus(&words))
+        let rest = self.automaton(at, check.minus(&words))?;
+        if rest.shortest().is_none() {
+            let at = table.get("except").map_or(at, |node| node.at);
+            self.error(Code::LooseCheck, format!("`except` leaves no value for <{}>", name.text), at, "takes all of them away");
+            return None;
+        }
+        Some(rest)
     }
 
     /// The automaton of a regular expression that is safe inside a key.
@@ -124,10 +131,11 @@ impl Reader<'_> {
 
     fn safe(&mut self, at: Span, check: &Dfa, colons: bool) -> Option<()> {
         let offends = |forbidden: &str| check.and(&Dfa::regex(forbidden).ok()?).ok()?.shortest();
-        if let Some(value) = offends(FORBIDDEN) {
+        if let Some(value) = offends(HOLDS_BRACE).or_else(|| offends(FORBIDDEN)) {
             let message = "the check lets through braces, white space or control characters";
             let label = format!("accepts {:?}", String::from_utf8_lossy(&value));
-            self.error(Code::LooseCheck, message, at, label).help = Some("a brace would move the key to another slot; use a class such as [A-Za-z0-9_.-]".to_owned());
+            let help = "a brace would move the key to another slot, a space would break a command line; use a class such as [A-Za-z0-9_.-]";
+            self.error(Code::LooseCheck, message, at, label).help = Some(help.to_owned());
             return None;
         }
         if !colons && let Some(value) = offends(HOLDS_COLON) {

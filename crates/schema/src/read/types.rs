@@ -54,8 +54,13 @@ impl Reader<'_> {
                 let raw = self.source.get(at.start..at.end).unwrap_or_default();
                 let quotes = usize::from(raw.len() == text.len() + 2);
                 let plain = raw.len() == text.len() + 2 * quotes;
-                let spot = if plain { Span::new(at.start + quotes + error.offset, at.start + quotes + error.offset + 1) } else { at };
-                self.error(Code::BadPattern, error.reason, spot, format!("in `{text}`"));
+                let start = at.start + quotes + error.offset;
+                let (spot, label) = match text {
+                    "" => (at, "here".to_owned()),
+                    _ if plain => (Span::new(start, start + 1), "here".to_owned()),
+                    _ => (at, format!("in `{text}`")),
+                };
+                self.error(Code::BadPattern, error.reason, spot, label);
                 None
             }
         }
@@ -96,6 +101,8 @@ impl Reader<'_> {
         }
         match given.as_slice() {
             [(name, node)] => self.kind(&name.text, node, table),
+            // An unknown word was meant to be the kind, and is already told.
+            [] if table.entries.iter().any(|(name, _)| !TYPE_OPTIONS.iter().any(|word| word.name == name.text)) => None,
             [] => {
                 let kinds: Vec<&str> = TYPE_KINDS.iter().map(|word| word.name).collect();
                 self.error(Code::Missing, "the type is missing", at, "says no kind").help = Some(format!("one of: {}", kinds.join(", ")));
@@ -147,6 +154,8 @@ impl Reader<'_> {
                     None
                 }
             },
+            // In a table the argument's shape is already told.
+            "time" if argument.is_none() && !table.entries.is_empty() => None,
             "time" => self.time(argument.as_deref(), node.at),
             "one_of" => Some(ValueType::OneOf {
                 words: node.texts().into_iter().map(|word| word.text).collect(),
@@ -190,7 +199,11 @@ impl Reader<'_> {
         let format = TimeFormat::ALL.into_iter().find(|format| Some(format.word()) == argument);
         if format.is_none() {
             let words: Vec<&str> = TimeFormat::ALL.iter().map(|format| format.word()).collect();
-            self.error(Code::BadValue, "a time needs its format", at, "here").help = Some(format!("one of: {}", words.join(", ")));
+            let message = match argument {
+                Some(other) => format!("`{other}` is not a format of time"),
+                None => "a time needs its format, as in `time:unix_ms`".to_owned(),
+            };
+            self.error(Code::BadValue, message, at, "here").help = Some(format!("one of: {}", words.join(", ")));
         }
         format.map(ValueType::Time)
     }

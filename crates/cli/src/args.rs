@@ -1,0 +1,124 @@
+//! The command line, defined once: parser, help, completions and man pages come from here.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Redis keyspaces as executable contracts.
+///
+/// A contract, keys.toml, says which keys there are, of which type, for how long, and who touches them. Keyplane checks it, explains it, and makes typed keys, docs and ACL users from it.
+#[derive(Debug, Parser)]
+#[command(name = "keyplane", version, max_term_width = 100, after_help = "Examples:\n  keyplane demo\n  keyplane keys match courtlistener:rate_limit:2024-09-17_14")]
+pub(crate) struct Args {
+    /// Print JSON for machines.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print less: results only, no words around them.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// A short walk: keys of five systems rendered, matched and explained.
+    #[command(after_help = "Examples:\n  keyplane demo\n  keyplane demo --json")]
+    Demo(Demo),
+    /// Read a contract: check, list, show, match, doc, acl, diff.
+    #[command(subcommand, after_help = "Examples:\n  keyplane keys check systems/swarm/keys.toml\n  keyplane keys list --schema market")]
+    Keys(Keys),
+    /// Print completions for a shell.
+    #[command(after_help = "Examples:\n  keyplane completions bash > /etc/bash_completion.d/keyplane\n  keyplane completions zsh > ~/.zfunc/_keyplane")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page, or write all of them to a folder.
+    #[command(after_help = "Examples:\n  keyplane man | man -l -\n  keyplane man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Write one page per command here.
+        #[arg(long)]
+        dir: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Demo {}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Keys {
+    /// Is this contract sound? Shows every fault with its line, the reason and what to do.
+    #[command(after_help = "Examples:\n  keyplane keys check keys.toml\n  keyplane keys check --json systems/*/keys.toml")]
+    Check {
+        /// Contracts: files, or names of built-in ones.
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// List the keys of contracts.
+    #[command(after_help = "Examples:\n  keyplane keys list\n  keyplane keys list --schema swarm --json")]
+    List {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// Also the helper keys of kit primitives.
+        #[arg(long)]
+        helpers: bool,
+    },
+    /// Show everything about one key.
+    #[command(after_help = "Examples:\n  keyplane keys show agent\n  keyplane keys show --schema market ob")]
+    Show {
+        /// The key's name in its contract.
+        name: String,
+        #[command(flatten)]
+        chosen: Chosen,
+    },
+    /// Which key of the contract is this? Exits 1 when one matches nothing.
+    #[command(after_help = "Examples:\n  keyplane keys match ob:BTCUSDT swarm:index:active\n  redis-cli --scan | xargs keyplane keys match --json")]
+    Match {
+        /// Concrete keys, as they are in Redis.
+        #[arg(required = true)]
+        keys: Vec<String>,
+        #[command(flatten)]
+        chosen: Chosen,
+    },
+    /// Print a contract as a Markdown page.
+    #[command(after_help = "Examples:\n  keyplane keys doc swarm\n  keyplane keys doc ./keys.toml > docs/keys.md")]
+    Doc {
+        /// A file, or the name of a built-in contract.
+        schema: String,
+    },
+    /// ACL users from owners and operations: what each component may do, declared and effective.
+    #[command(after_help = "Examples:\n  keyplane keys acl --schema sequencer\n  keyplane keys acl --schema sequencer --print")]
+    Acl {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// Print the rules, one `ACL SETUSER` line per component. Passwords are not part of them.
+        #[arg(long)]
+        print: bool,
+    },
+    /// What changed between two contracts, and do programs built on the old one still work? Exits 1 when some break.
+    #[command(after_help = "Examples:\n  keyplane keys diff old/keys.toml keys.toml\n  keyplane keys diff --json swarm ./keys.toml")]
+    Diff {
+        /// The old contract: a file, or the name of a built-in one.
+        old: String,
+        /// The new contract.
+        new: String,
+    },
+    /// Print a JSON Schema of keys.toml, for completion in editors.
+    #[command(after_help = "Examples:\n  keyplane keys json-schema > keys.schema.json\n  keyplane keys json-schema | head")]
+    JsonSchema,
+}
+
+/// Which contracts, and how their keys are spelled.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Chosen {
+    /// A contract: a file, or a built-in name (mempool, docket, market, swarm, sequencer). May be given more than once; all built-in ones by default.
+    #[arg(long = "schema", value_name = "FILE|NAME")]
+    pub(crate) schemas: Vec<String>,
+    /// The namespace of the deployment, instead of the contract's own.
+    #[arg(long)]
+    pub(crate) namespace: Option<String>,
+    /// Keys carry hash tags, as on Cluster.
+    #[arg(long)]
+    pub(crate) hash_tags: bool,
+}

@@ -1,0 +1,89 @@
+//! `keys show NAME`: everything about one key.
+
+use std::fmt::Write as _;
+
+use keyplane_schema::{Contract, Key, Naming, show_size};
+use serde_json::{Value, json};
+
+use super::{access, ttl_json, type_json};
+use crate::args::Chosen;
+use crate::contracts;
+use crate::outcome::{Failure, Outcome};
+use crate::output::{FAINT, KEY, NAME, Output};
+
+pub(super) fn run(name: &str, chosen: &Chosen, output: &Output) -> Result<Outcome, Failure> {
+    let contracts = contracts::chosen(chosen)?;
+    let found: Vec<(&Contract, &Naming, &Key)> = contracts.iter().filter_map(|(contract, naming)| Some((&**contract, naming, contract.key(name)?))).collect();
+    if found.is_empty() {
+        let mut near: Vec<&str> = contracts.iter().flat_map(|(contract, _)| &contract.keys).map(|key| key.name.as_str()).filter(|known| known.contains(name) || name.contains(known)).collect();
+        near.truncate(8);
+        let help = if near.is_empty() { "keyplane keys list shows all names".to_owned() } else { format!("similar: {}", near.join(", ")) };
+        return Err(Failure::new(format!("no contract has a key named `{name}`")).help(help));
+    }
+    if output.json {
+        let mut all: Vec<Value> = found.iter().map(|(contract, naming, key)| json(contract, naming, key)).collect();
+        output.document(&if all.len() == 1 { all.remove(0) } else { Value::Array(all) })?;
+    } else {
+        for (contract, naming, key) in found {
+            output.text(&card(contract, naming, key))?;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+fn card(contract: &Contract, naming: &Naming, key: &Key) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{NAME}{}{NAME:#} {FAINT}in {}{FAINT:#}", key.name, contract.name);
+    let _ = writeln!(text, "  {KEY}{}{KEY:#}  {}", naming.pattern(key), key.type_words());
+    let _ = writeln!(text, "  {}", key.doc);
+    let mut fact = |word: &str, value: String| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {FAINT}{word:9}{FAINT:#} {value}");
+        }
+    };
+    fact("lives", key.ttl.policy.to_string() + &key.ttl.doc.as_ref().map(|doc| format!(" ({doc})")).unwrap_or_default());
+    fact("setting", key.ttl.setting.clone().unwrap_or_default());
+    let limits = key.limits(contract);
+    let parts: Vec<String> = [limits.bytes.map(show_size), limits.fields.map(|n| format!("{n} fields")), limits.members.map(|n| format!("{n} members"))].into_iter().flatten().collect();
+    fact("at most", parts.join(", "));
+    fact("cluster", if key.tag.is_some() { Naming::tagged(contract).pattern(key).to_string() } else { "a slot of its own".to_owned() });
+    fact("holds", key.element.as_ref().map(ToString::to_string).unwrap_or_default());
+    fact("score", key.score.as_ref().map(ToString::to_string).unwrap_or_default());
+    for param in key.pattern.params().filter_map(|name| contract.param(name)) {
+        fact(&format!("<{}>", param.name), param.describe());
+    }
+    for (component, verbs) in access(contract, key) {
+        fact(&component, verbs.join(" "));
+    }
+    for field in &key.fields {
+        fact(&format!(".{}", field.name), format!("{}{}{}", field.kind, if field.required { ", required" } else { "" }, if field.doc.is_empty() { String::new() } else { format!(" — {}", field.doc) }));
+    }
+    fact("note", key.note.as_deref().map(|note| note.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default());
+    fact("example", key.examples.join("  "));
+    text
+}
+
+fn json(contract: &Contract, naming: &Naming, key: &Key) -> Value {
+    let limits = key.limits(contract);
+    let field = |field: &keyplane_schema::Field| json!({ "name": field.name.as_str(), "holds": field.kind.to_string(), "required": field.required, "doc": field.doc });
+    let params: serde_json::Map<String, Value> = key.pattern.params().filter_map(|name| Some((name.to_owned(), json!(contract.param(name)?.describe())))).collect();
+    let grants: serde_json::Map<String, Value> = access(contract, key).into_iter().map(|(component, verbs)| (component, json!(verbs))).collect();
+    json!({
+        "schema": contract.name,
+        "name": key.name,
+        "type": type_json(key),
+        "pattern": naming.pattern(key).as_str(),
+        "params": params,
+        "ttl": ttl_json(key),
+        "max": { "bytes": limits.bytes, "fields": limits.fields, "members": limits.members, "total": limits.total },
+        "holds": key.element.as_ref().map(ToString::to_string),
+        "score": key.score.as_ref().map(ToString::to_string),
+        "fields": key.fields.iter().map(field).collect::<Vec<_>>(),
+        "access": grants,
+        "doc": key.doc,
+        "note": key.note,
+        "examples": key.examples,
+        "deprecated": key.life.deprecated,
+        "alias_of": key.life.alias_of,
+    })
+}

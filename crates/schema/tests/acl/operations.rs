@@ -1,0 +1,176 @@
+//! Every operation of a contract, tried by every component.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use keyplane_schema::{Contract, Key, Op, RedisType, Verb};
+
+use crate::loaded::{Answer, Loaded, expected, is_refusal};
+use crate::probes::{Probe, probe};
+use crate::scripts::Script;
+
+/// How the pairs of component and operation came out.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) pairs: usize,
+    pub(crate) own: usize,
+    pub(crate) refused: usize,
+    /// Operations of others whose every command the component has for reasons of its own.
+    pub(crate) covered: Vec<String>,
+    pub(crate) commands: usize,
+}
+
+/// One command of an operation.
+struct Step<'c> {
+    key: &'c Key,
+    text: String,
+    probe: Probe,
+}
+
+/// Runs every operation as every component, as commands and as scripts, and compares with what is declared.
+pub(crate) fn try_all(loaded: &mut Loaded) -> Tally {
+    let mut tally = Tally::default();
+    let contract = Rc::clone(&loaded.contract);
+    for op in &contract.ops {
+        let steps = steps(loaded, &contract, op);
+        for component in loaded.components() {
+            let by = op.by.iter().any(|(by, _)| *by == component);
+            let allowed = try_one(loaded, &component, op, &steps);
+            assert!(allowed || !by, "{component} is refused its own operation {}", op.name);
+            tally.pairs += 1;
+            tally.commands += steps.len();
+            match (by, allowed) {
+                (true, _) => tally.own += 1,
+                (false, true) => tally.covered.push(format!("{component} could {}", op.name)),
+                (false, false) => tally.refused += 1,
+            }
+        }
+    }
+    tally
+}
+
+fn try_one(loaded: &mut Loaded, component: &str, op: &Op, steps: &[Step<'_>]) -> bool {
+    let wanted: Vec<bool> =
+        steps.iter().map(|step| loaded.grants(component, step.key, step.probe.name())).collect();
+    let allowed = wanted.iter().all(|wanted| *wanted);
+    let plain = try_commands(loaded, component, steps);
+    assert_eq!(plain, wanted, "{component}: {} as commands: {}", op.name, describe(steps));
+
+    let eval = if op.is_read_only() { "EVAL_RO" } else { "EVAL" };
+    let script = try_script(loaded, component, steps, eval);
+    assert_eq!(script, expected(allowed), "{component}: {} by {eval}: {}", op.name, describe(steps));
+    try_each_in_script(loaded, component, op, steps, &wanted);
+    allowed
+}
+
+fn try_commands(loaded: &mut Loaded, component: &str, steps: &[Step<'_>]) -> Vec<bool> {
+    unharmed(loaded, component, steps, |loaded| {
+        let mut run = |step: &Step<'_>| loaded.run(component, &step.probe.words(&step.text));
+        steps.iter().map(|step| run(step) == Answer::Allowed).collect()
+    })
+}
+
+fn try_script(loaded: &mut Loaded, component: &str, steps: &[Step<'_>], eval: &str) -> Answer {
+    let (keys, commands) = (texts(steps), commands(steps));
+    unharmed(loaded, component, steps, |loaded| Script::new(&keys, &commands).run(loaded, component, eval))
+}
+
+fn try_each_in_script(loaded: &mut Loaded, component: &str, op: &Op, steps: &[Step<'_>], wanted: &[bool]) {
+    let (keys, commands) = (texts(steps), commands(steps));
+    let script = Script::new(&keys, &commands);
+    let writing = unharmed(loaded, component, steps, |loaded| script.run_each(loaded, component, "EVAL"));
+    assert_eq!(writing.is_some(), loaded.writes(component), "{component}: EVAL is for those who write");
+    for (step, (error, wanted)) in steps.iter().zip(writing.iter().flatten().zip(wanted)) {
+        assert!(error.is_empty() || is_refusal(error), "{component}: {}: {error}", step.probe.name());
+        assert_eq!(error.is_empty(), *wanted, "{component}: {} on {} by EVAL in {}: {error}", step.probe.name(), step.text, op.name);
+    }
+}
+
+/// Runs something on fresh keys, and sees that the keys which the component may not write are as they were.
+fn unharmed<T>(loaded: &mut Loaded, component: &str, steps: &[Step<'_>], run: impl FnOnce(&mut Loaded) -> T) -> T {
+    for step in steps {
+        loaded.set_up(&step.text, kind(step));
+    }
+    let may_write = |loaded: &Loaded, step: &Step<'_>| loaded.verbs(component, step.key).iter().any(|verb| verb.writes());
+    let foreign: BTreeSet<&str> =
+        steps.iter().filter(|step| !may_write(loaded, step)).map(|step| step.text.as_str()).collect();
+    let before: Vec<_> = foreign.iter().map(|text| loaded.stored(text)).collect();
+    let result = run(loaded);
+    let after: Vec<_> = foreign.iter().map(|text| loaded.stored(text)).collect();
+    assert_eq!(before, after, "{component} changed one of {foreign:?}");
+    result
+}
+
+fn steps<'c>(loaded: &Loaded, contract: &'c Contract, op: &Op) -> Vec<Step<'c>> {
+    let mut steps = Vec::new();
+    for touched in &op.keys {
+        let key = contract.key(&touched.key).expect("operations name keys of the contract");
+        let text = loaded.sample(key);
+        for &verb in &touched.verbs {
+            let kind = *key.types.iter().find(|kind| !ordinary(verb, **kind).is_empty()).expect("the verb fits");
+            let step = |name: &&str| Step { key, text: text.clone(), probe: probe(kind, name) };
+            steps.extend(ordinary(verb, kind).iter().map(step));
+        }
+    }
+    steps
+}
+
+/// What the verb comes down to, in the ordinary case. A write also sets the time to live.
+fn ordinary(verb: Verb, kind: RedisType) -> &'static [&'static str] {
+    use RedisType::{Hash, List, Set, Stream, String, Zset};
+    match (verb, kind) {
+        (Verb::Peek, String) => &["GET"],
+        (Verb::Peek, Hash) => &["HGETALL"],
+        (Verb::Peek, List) => &["LLEN", "LRANGE"],
+        (Verb::Peek, Set) => &["SMEMBERS"],
+        (Verb::Peek, Zset) => &["ZRANGE"],
+        (Verb::Peek, Stream) => &["XRANGE"],
+        (Verb::Put, String) => &["SET", "PEXPIRE"],
+        (Verb::Put, Hash) => &["HSET", "PEXPIRE"],
+        (Verb::Update, Hash) => &["HSET", "HINCRBY", "HDEL", "PEXPIRE"],
+        (Verb::Update, List) => &["LSET", "PEXPIRE"],
+        (Verb::Update, Zset) => &["ZINCRBY", "PEXPIRE"],
+        (Verb::Count, String) => &["INCRBY", "PEXPIRE"],
+        (Verb::Count, Hash) => &["HINCRBY", "PEXPIRE"],
+        (Verb::Add, Set) => &["SADD", "PEXPIRE"],
+        (Verb::Add, Zset) => &["ZADD", "PEXPIRE"],
+        (Verb::Produce, List) => &["LPUSH", "PEXPIRE"],
+        (Verb::Consume, List) => &["LMOVE", "RPOP", "PEXPIRE"],
+        (Verb::Append, Stream) => &["XADD", "PEXPIRE"],
+        (Verb::Remove, String) => &["DEL"],
+        (Verb::Remove, Hash) => &["HDEL", "DEL"],
+        (Verb::Remove, List) => &["LREM", "DEL"],
+        (Verb::Remove, Set) => &["SREM", "DEL"],
+        (Verb::Remove, Zset) => &["ZREM", "DEL"],
+        (Verb::Remove, Stream) => &["XDEL", "DEL"],
+        (Verb::Prune, Hash) => &["HDEL"],
+        (Verb::Prune, List) => &["LTRIM"],
+        (Verb::Prune, Set) => &["SREM"],
+        (Verb::Prune, Zset) => &["ZREMRANGEBYSCORE"],
+        (Verb::Prune, Stream) => &["XTRIM"],
+        (Verb::Hold, String) => &["SET", "GET", "DEL"],
+        (Verb::Swap, _) => &["RENAME", "PERSIST"],
+        _ => &[],
+    }
+}
+
+fn kind(step: &Step<'_>) -> RedisType {
+    let fits = |kind: &&RedisType| {
+        let probes = crate::probes::probes(**kind);
+        probes.iter().any(|probe| probe.name() == step.probe.name())
+    };
+    *step.key.types.iter().find(fits).expect("the step fits a type of the key")
+}
+
+fn texts(steps: &[Step<'_>]) -> Vec<String> {
+    let unique: BTreeSet<&String> = steps.iter().map(|step| &step.text).collect();
+    unique.into_iter().cloned().collect()
+}
+
+fn commands<'s>(steps: &'s [Step<'_>]) -> Vec<Vec<&'s str>> {
+    steps.iter().map(|step| step.probe.words(&step.text)).collect()
+}
+
+fn describe(steps: &[Step<'_>]) -> String {
+    steps.iter().map(|step| format!("{} {}", step.probe.name(), step.key.name)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,139 @@
+//! Declared and effective access, side by side.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use keyplane_schema::{Key, Verb};
+
+use crate::loaded::{Answer, Loaded};
+use crate::probes::{probes, shared_names};
+
+/// What every component may do to every key, as declared and as found out.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+    /// Where the two are not the same.
+    pub(crate) differences: Vec<String>,
+    /// Pairs of component and key with nothing declared and nothing allowed.
+    pub(crate) strangers: usize,
+    pub(crate) tried: usize,
+    pub(crate) allowed: usize,
+}
+
+#[derive(Debug)]
+struct Row {
+    component: String,
+    key: String,
+    declared: String,
+    effective: String,
+}
+
+/// Tries every probe on a key of every family as every component.
+pub(crate) fn probe_all(loaded: &mut Loaded) -> Table {
+    let mut table = Table::default();
+    let contract = Rc::clone(&loaded.contract);
+    for component in loaded.components() {
+        for key in &contract.keys {
+            let verbs = loaded.verbs(&component, key);
+            let declared = declared(loaded, &component, key);
+            let (allowed, tried) = effective(loaded, &component, key);
+            table.compare(&component, key, &declared, &allowed);
+            table.tried += tried;
+            table.allowed += allowed.len();
+            if verbs.is_empty() {
+                table.strangers += 1;
+            } else {
+                table.rows.push(Row::new(&component, key, &verbs, &allowed));
+            }
+        }
+    }
+    table
+}
+
+fn declared(loaded: &Loaded, component: &str, key: &Key) -> BTreeSet<&'static str> {
+    let names = key.types.iter().flat_map(|kind| probes(*kind)).map(|probe| probe.name());
+    names.filter(|name| loaded.grants(component, key, name)).collect()
+}
+
+fn effective(loaded: &mut Loaded, component: &str, key: &Key) -> (BTreeSet<&'static str>, usize) {
+    let text = loaded.sample(key);
+    let (mut allowed, mut tried) = (BTreeSet::new(), 0);
+    for &kind in &key.types {
+        loaded.set_up(&text, kind);
+        for probe in probes(kind) {
+            tried += 1;
+            if loaded.try_probe(component, &probe, &text, kind) == Answer::Allowed {
+                allowed.insert(probe.name());
+            }
+        }
+    }
+    (allowed, tried)
+}
+
+impl Row {
+    fn new(component: &str, key: &Key, verbs: &BTreeSet<Verb>, allowed: &BTreeSet<&'static str>) -> Self {
+        let declared: Vec<&str> = verbs.iter().map(|verb| verb.word()).collect();
+        Self {
+            component: component.to_owned(),
+            key: key.name.clone(),
+            declared: declared.join(" "),
+            effective: shortened(allowed),
+        }
+    }
+}
+
+/// The commands, with those that every reader has and those that every writer has as one word each.
+fn shortened(allowed: &BTreeSet<&'static str>) -> String {
+    let mut rest = allowed.clone();
+    let mut words = Vec::new();
+    for (word, names) in ["(look)", "(expire)"].into_iter().zip(shared_names()) {
+        if names.iter().all(|name| allowed.contains(name)) {
+            rest.retain(|name| !names.contains(name));
+            words.push(word);
+        }
+    }
+    words.splice(0..0, rest);
+    words.join(" ")
+}
+
+impl Table {
+    fn compare(&mut self, component: &str, key: &Key, declared: &BTreeSet<&str>, allowed: &BTreeSet<&str>) {
+        let mut note = |what: &str, commands: Vec<&&str>| {
+            if !commands.is_empty() {
+                self.differences.push(format!("{component} on {}: {what} {commands:?}", key.name));
+            }
+        };
+        note("declared but refused", declared.difference(allowed).collect());
+        note("allowed but not declared", allowed.difference(declared).collect());
+    }
+
+    /// How many pairs of component and key have something declared.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows as text, in columns.
+    pub(crate) fn text(&self) -> String {
+        let width = |cell: fn(&Row) -> &str, head: &str| {
+            let widest = self.rows.iter().map(|row| cell(row).chars().count()).max();
+            widest.unwrap_or(0).max(head.len())
+        };
+        let columns = [
+            width(|row| row.component.as_str(), "component"),
+            width(|row| row.key.as_str(), "key"),
+            width(|row| row.declared.as_str(), "declared"),
+        ];
+        let mut text = String::new();
+        let mut line = |cells: [&str; 4]| {
+            let [a, b, c] = columns;
+            let written = writeln!(text, "{:a$}  {:b$}  {:c$}  {}", cells[0], cells[1], cells[2], cells[3]);
+            written.expect("a String takes all text");
+        };
+        line(["component", "key", "declared", "effective"]);
+        for row in &self.rows {
+            line([&row.component, &row.key, &row.declared, &row.effective]);
+        }
+        text
+    }
+}
