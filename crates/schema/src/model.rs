@@ -405,13 +405,13 @@ impl Policy {
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::None => f.write_str("none"),
+            Self::None => f.write_str("no expiry"),
             Self::Fixed(lasts) => write!(f, "{} from creation", show_duration(*lasts)),
             Self::Sliding(lasts) => write!(f, "{} from the last write", show_duration(*lasts)),
             Self::Linked { to, at_least: None } => write!(f, "as long as {to}"),
             Self::Linked { to, at_least: Some(lasts) } => write!(f, "as long as {to}, at least {}", show_duration(*lasts)),
             Self::Refreshed(lasts) => write!(f, "{}, refreshed", show_duration(*lasts)),
-            Self::Pruned { members, key: None, .. } => write!(f, "none; members older than {} go", show_duration(*members)),
+            Self::Pruned { members, key: None, .. } => write!(f, "no expiry; members older than {} go", show_duration(*members)),
             Self::Pruned { members, key: Some(key), .. } => {
                 write!(f, "{} from the last write; members older than {} go", show_duration(*key), show_duration(*members))
             }

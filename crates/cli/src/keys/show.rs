@@ -32,35 +32,43 @@ pub(super) fn run(name: &str, chosen: &Chosen, output: &Output) -> Result<Outcom
 }
 
 fn card(contract: &Contract, naming: &Naming, key: &Key) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{NAME}{}{NAME:#} {FAINT}in {}{FAINT:#}", key.name, contract.name);
+    let facts = facts(contract, key);
+    let width = facts.iter().map(|(word, _)| word.chars().count()).max().unwrap_or(0).min(24);
+    let mut text = format!("{NAME}{}{NAME:#} {FAINT}in {}{FAINT:#}\n", key.name, contract.name);
     let _ = writeln!(text, "  {KEY}{}{KEY:#}  {}", naming.pattern(key), key.type_words());
     let _ = writeln!(text, "  {}", key.doc);
-    let mut fact = |word: &str, value: String| {
-        if !value.is_empty() {
-            let _ = writeln!(text, "  {FAINT}{word:9}{FAINT:#} {value}");
-        }
-    };
-    fact("lives", key.ttl.policy.to_string() + &key.ttl.doc.as_ref().map(|doc| format!(" ({doc})")).unwrap_or_default());
-    fact("setting", key.ttl.setting.clone().unwrap_or_default());
-    let limits = key.limits(contract);
-    let parts: Vec<String> = [limits.bytes.map(show_size), limits.fields.map(|n| format!("{n} fields")), limits.members.map(|n| format!("{n} members"))].into_iter().flatten().collect();
-    fact("at most", parts.join(", "));
-    fact("cluster", if key.tag.is_some() { Naming::tagged(contract).pattern(key).to_string() } else { "a slot of its own".to_owned() });
-    fact("holds", key.element.as_ref().map(ToString::to_string).unwrap_or_default());
-    fact("score", key.score.as_ref().map(ToString::to_string).unwrap_or_default());
-    for param in key.pattern.params().filter_map(|name| contract.param(name)) {
-        fact(&format!("<{}>", param.name), param.describe());
+    for (word, value) in facts {
+        let _ = writeln!(text, "  {FAINT}{word:width$}{FAINT:#}  {value}");
     }
-    for (component, verbs) in access(contract, key) {
-        fact(&component, verbs.join(" "));
-    }
-    for field in &key.fields {
-        fact(&format!(".{}", field.name), format!("{}{}{}", field.kind, if field.required { ", required" } else { "" }, if field.doc.is_empty() { String::new() } else { format!(" — {}", field.doc) }));
-    }
-    fact("note", key.note.as_deref().map(|note| note.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default());
-    fact("example", key.examples.join("  "));
     text
+}
+
+fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {
+    let limits = key.limits(contract);
+    let most = [limits.bytes.map(show_size), limits.fields.map(|n| format!("{n} fields")), limits.members.map(|n| format!("{n} members"))];
+    let about_ttl = key.ttl.doc.as_ref().map(|doc| format!(" ({doc})")).unwrap_or_default();
+    let cluster = if key.tag.is_some() { Naming::tagged(contract).pattern(key).to_string() } else { "a slot of its own".to_owned() };
+    let mut facts = vec![
+        ("lives".to_owned(), format!("{}{about_ttl}", key.ttl.policy)),
+        ("setting".to_owned(), key.ttl.setting.clone().unwrap_or_default()),
+        ("at most".to_owned(), most.into_iter().flatten().collect::<Vec<_>>().join(", ")),
+        ("on Cluster".to_owned(), cluster),
+        ("holds".to_owned(), key.element.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("score".to_owned(), key.score.as_ref().map(ToString::to_string).unwrap_or_default()),
+    ];
+    facts.extend(key.pattern.params().filter_map(|name| contract.param(name)).map(|param| (format!("<{}>", param.name), param.describe())));
+    facts.extend(access(contract, key).into_iter().map(|(component, verbs)| (component, verbs.join(" "))));
+    facts.extend(key.fields.iter().map(|field| (format!(".{}", field.name), field_words(field))));
+    facts.push(("note".to_owned(), key.note.as_deref().map(|note| note.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()));
+    facts.push(("example".to_owned(), key.examples.join("  ")));
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
+}
+
+fn field_words(field: &keyplane_schema::Field) -> String {
+    let required = if field.required { ", always there" } else { "" };
+    let doc = if field.doc.is_empty() { String::new() } else { format!(" — {}", field.doc) };
+    format!("{}{required}{doc}", field.kind)
 }
 
 fn json(contract: &Contract, naming: &Naming, key: &Key) -> Value {

@@ -45,7 +45,7 @@ fn examples(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
         literal.meet(&language).is_none()
     };
     let report = |example: &String| {
-        let message = format!("the example `{example}` does not match its own pattern");
+        let message = format!("the example `{example}` does not match `{pattern}`");
         Diagnostic::error(Code::Example, message, key.at.pattern, "this pattern")
     };
     key.examples.iter().filter(misses).map(report).collect()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::matcher::MAX_PARAMS;
-use crate::model::{Contract, Field, ParamKind, Policy, ValueType};
+use crate::model::{Contract, Field, Key, ParamKind, Policy, ValueType};
 use crate::pattern::Pattern;
 use crate::read::closest;
 
@@ -53,13 +53,18 @@ impl Names<'_> {
             for owner in &key.owners {
                 self.component(&owner.component, owner.at, NOT_DECLARED);
             }
-            for name in key.member_of.iter().chain(&key.index_of).chain(&key.fields_of) {
-                self.key(name, key.at.refers);
-            }
-            for name in key.life.alias_of.iter().chain(&key.life.replaced_by) {
-                self.key(name, key.at.life);
-            }
+            self.references(key, &[&key.member_of, &key.index_of, &key.fields_of], key.at.refers);
+            self.references(key, &[&key.life.alias_of, &key.life.replaced_by], key.at.life);
             self.policy(&key.ttl.policy, key.at.ttl);
+        }
+    }
+
+    /// Names of other keys, of which one place is known: it is told only where it cannot be the wrong one.
+    fn references(&mut self, key: &Key, names: &[&Option<String>], at: Span) {
+        let names: Vec<&String> = names.iter().copied().flatten().collect();
+        let (at, label) = if names.len() == 1 { (at, NOT_DECLARED) } else { (key.at.name, NAMED_HERE) };
+        for name in names {
+            self.key(name, at, label);
         }
     }
 
@@ -69,7 +74,7 @@ impl Names<'_> {
                 self.component(component, *at, NOT_DECLARED);
             }
             for key in &op.keys {
-                self.key(&key.key, key.at);
+                self.key(&key.key, key.at, NOT_DECLARED);
             }
             if let Some((event, at)) = &op.event {
                 self.event(event, *at, NOT_DECLARED);
@@ -157,10 +162,10 @@ impl Names<'_> {
         }
     }
 
-    fn key(&mut self, name: &str, at: Span) {
+    fn key(&mut self, name: &str, at: Span, label: &str) {
         if self.contract.key(name).is_none() {
             let names: Vec<&str> = self.contract.keys.iter().map(|key| key.name.as_str()).collect();
-            self.unknown("key", name, &names, at, NOT_DECLARED);
+            self.unknown("key", name, &names, at, label);
         }
     }
 
@@ -173,10 +178,19 @@ impl Names<'_> {
 
     fn unknown(&mut self, what: &str, name: &str, known: &[&str], at: Span, label: &str) {
         let help = suggestion(name, known).unwrap_or_else(|| match known {
-            [] => format!("this contract declares no {what}"),
+            [] => format!("this contract declares no {what}: put it into [{}]", section(what)),
             _ => format!("known: {}", known.join(", ")),
         });
         self.found.push(Diagnostic::error(Code::UnknownName, format!("there is no {what} `{name}`"), at, label).help(help));
+    }
+}
+
+/// Where a thing is declared.
+fn section(what: &str) -> &str {
+    match what {
+        "placeholder" => "param",
+        "layout" => "value",
+        other => other,
     }
 }
 

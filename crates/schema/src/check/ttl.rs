@@ -13,7 +13,8 @@ fn link(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     let Policy::Linked { to, .. } = &key.ttl.policy else { return None };
     let error = |message: String, label: String| Diagnostic::error(Code::TtlLink, message, key.at.ttl, label);
     if *to == key.name {
-        return Some(error("a key cannot be linked to itself".to_owned(), "here".to_owned()));
+        let found = error("a key cannot be linked to itself".to_owned(), "here".to_owned());
+        return Some(found.help("name its parent, or give it a lifetime of its own, such as `sliding`"));
     }
     let mut path = vec![key.name.as_str()];
     let mut parent = contract.key(to)?;
@@ -34,7 +35,7 @@ fn link(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     let direct = contract.key(to)?;
     if let Some(stranger) = direct.pattern.params().find(|name| !key.pattern.params().any(|own| own == *name)) {
         let message = format!("`{}` is linked to `{to}`, but <{stranger}> cannot be told from its own key", key.name);
-        return Some(error(message, "the parent cannot be found".to_owned()).also(direct.at.pattern, format!("needs <{stranger}>")));
+        return Some(error(message, "the parent cannot be found".to_owned()).also(direct.at.pattern, format!("needs <{stranger}>")).help("link it to a key whose placeholders it has too"));
     }
     let same_slot = matches!((&key.tag, &direct.tag), (Some(a), Some(b)) if a.template() == b.template());
     if !same_slot {

@@ -190,10 +190,16 @@ impl Reader<'_> {
             Kind::Flag(flag) => format!("this is {flag}"),
             Kind::Int(..0) => "this is below 0".to_owned(),
             Kind::List(items) if items.is_empty() => "this list is empty".to_owned(),
+            Kind::List(items) if items.len() == 1 && expected.contains("two or more") => "this list has one".to_owned(),
             Kind::Int(_) | Kind::Other("a fraction") if expected == "a text" => format!("this is {}; put it in quotes", node.kind_name()),
             _ => format!("this is {}", node.kind_name()),
         };
-        self.error(Code::BadValue, message, node.at, label);
+        self.error(Code::BadValue, message, node.at, label).help = match name {
+            "ttl" => Some("as in `{ policy = \"sliding\", for = \"1h\" }`".to_owned()),
+            "use" => Some("as in `{ kit = \"queue\" }`".to_owned()),
+            _ if name.starts_with("param.") => Some("as in `{ text = true }` or `{ like = '[a-z0-9]+' }`".to_owned()),
+            _ => None,
+        };
     }
 
     fn version(&mut self, node: Option<&Node>) -> Version {

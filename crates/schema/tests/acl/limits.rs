@@ -1,6 +1,6 @@
 //! What nobody may do: write what it only reads, leave the contract, harm the server.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use keyplane_schema::{Key, RedisType, Verb};
 
@@ -66,7 +66,7 @@ const NOT_IN_SCRIPTS: &[&str] = &["Write commands are not allowed from read-only
 /// declared and without. (As plain commands they are in the table.) Returns how many pairs of component and key there are.
 pub(crate) fn try_to_write_what_is_only_peeked(loaded: &mut Loaded) -> usize {
     let mut pairs = 0;
-    let contract = Rc::clone(&loaded.contract);
+    let contract = Arc::clone(&loaded.contract);
     for component in loaded.components() {
         for key in &contract.keys {
             if loaded.verbs(&component, key).into_iter().eq([Verb::Peek]) {
@@ -82,8 +82,8 @@ fn try_to_write(loaded: &mut Loaded, component: &str, key: &Key, kind: RedisType
     let text = loaded.sample(key);
     let keys = [text.clone()];
     let writing: Vec<Probe> = probes(kind).into_iter().filter(|probe| !probe.is_read()).collect();
-    loaded.set_up(&text, kind);
-    let before = loaded.stored(&text);
+    loaded.set_up([(text.as_str(), kind)]);
+    let before = loaded.stored([text.as_str()]);
     for eval in ["EVAL", "EVAL_RO"] {
         let all: Vec<Vec<&str>> = writing.iter().map(|probe| probe.words(&text)).collect();
         let errors = Script::new(&keys, &all).run_each(loaded, component, eval).unwrap_or_default();
@@ -95,13 +95,13 @@ fn try_to_write(loaded: &mut Loaded, component: &str, key: &Key, kind: RedisType
         let declared = Script::new(&keys, first).reply(loaded, component, eval);
         assert!(declared.is_err(), "{component}: {} on {} by {eval} passed", writing[0].name(), key.name);
     }
-    assert_eq!(before, loaded.stored(&text), "{component} changed {}", key.name);
+    assert_eq!(before, loaded.stored([text.as_str()]), "{component} changed {}", key.name);
 }
 
 /// Tries commands that harm the server, plain and from scripts.
 pub(crate) fn try_dangerous_commands(loaded: &mut Loaded) {
-    loaded.set_up("canary", RedisType::String);
-    let before = loaded.stored("canary");
+    loaded.set_up([("canary", RedisType::String)]);
+    let before = loaded.stored(["canary"]);
     let commands: Vec<Vec<&str>> = DANGEROUS.iter().map(|text| text.split(' ').collect()).collect();
     for component in loaded.components() {
         for words in &commands {
@@ -115,12 +115,12 @@ pub(crate) fn try_dangerous_commands(loaded: &mut Loaded) {
             }
         }
     }
-    assert_eq!(before, loaded.stored("canary"), "the server was harmed");
+    assert_eq!(before, loaded.stored(["canary"]), "the server was harmed");
 }
 
 /// Tries commands that a component has only when its contract names them.
 pub(crate) fn try_commands_on_request(loaded: &mut Loaded) {
-    let contract = Rc::clone(&loaded.contract);
+    let contract = Arc::clone(&loaded.contract);
     for component in &contract.components {
         for (extra, text) in ON_REQUEST {
             let words: Vec<&str> = text.split(' ').collect();
@@ -133,10 +133,11 @@ pub(crate) fn try_commands_on_request(loaded: &mut Loaded) {
 /// Tries everything on a key that the contract does not know.
 pub(crate) fn try_a_key_outside_the_contract(loaded: &mut Loaded) {
     for kind in RedisType::ALL {
-        loaded.set_up("other:key", kind);
+        loaded.set_up([("other:key", kind)]);
+        let probes = probes(kind);
+        let commands: Vec<_> = probes.iter().map(|probe| probe.words("other:key")).collect();
         for component in loaded.components() {
-            for probe in probes(kind) {
-                let answer = loaded.run(&component, &probe.words("other:key"));
+            for (probe, answer) in probes.iter().zip(loaded.run_all(&component, &commands)) {
                 assert_eq!(answer, Answer::Refused, "{component}: {} on other:key", probe.name());
             }
         }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use keyplane_schema::acl::{Acl, grants};
 use keyplane_schema::{Component, Contract, Key, Naming, Param, Purpose, RedisType, Verb};
-use redis::{Connection, Value};
+use redis::{Cmd, Connection, RedisError, RedisResult, Value};
 
-use crate::probes::{Probe, creation, probes};
+use crate::probes::{creation, filled, probes};
 use crate::server::Server;
 
 /// What the server did with a command.
@@ -33,7 +33,7 @@ pub(crate) fn is_refusal(error: &str) -> bool {
 
 /// A contract loaded into a server of its own.
 pub(crate) struct Loaded {
-    pub(crate) contract: Rc<Contract>,
+    pub(crate) contract: Arc<Contract>,
     pub(crate) naming: Naming,
     admin: Connection,
     users: BTreeMap<String, Connection>,
@@ -44,7 +44,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Starts the server and makes the contract's users.
-    pub(crate) fn new(program: &Path, contract: Contract, naming: Naming) -> Self {
+    pub(crate) fn new(program: &Path, contract: Arc<Contract>, naming: Naming) -> Self {
         let server = Server::start(program);
         let mut admin = server.admin();
         let mut users = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Loaded {
         }
         let granted = |component: &Component| (component.name.clone(), grants(&contract, &component.name));
         let grants = contract.components.iter().map(granted).collect();
-        Self { contract: Rc::new(contract), naming, admin, users, grants, _server: server }
+        Self { contract, naming, admin, users, grants, _server: server }
     }
 
     /// The names of the users.
@@ -82,12 +82,12 @@ impl Loaded {
         self.grants[component].get(&key.name).cloned().unwrap_or_default()
     }
 
-    /// Whether the declared verbs include this command on this key.
-    pub(crate) fn grants(&self, component: &str, key: &Key, name: &str) -> bool {
+    /// The names of the probes that the declared verbs include.
+    pub(crate) fn declared(&self, component: &str, key: &Key) -> BTreeSet<&'static str> {
         let verbs = self.verbs(component, key);
-        let of_any_type = key.types.iter().flat_map(|kind| probes(*kind));
-        let mut same_name = of_any_type.filter(|probe| probe.name() == name);
-        same_name.any(|probe| probe.verbs.iter().any(|verb| verbs.contains(verb)))
+        let all = key.types.iter().flat_map(|kind| probes(*kind));
+        let granted = all.filter(|probe| probe.verbs.iter().any(|verb| verbs.contains(verb)));
+        granted.map(|probe| probe.name()).collect()
     }
 
     /// Whether a component may run scripts that write: it writes something.
@@ -95,32 +95,30 @@ impl Loaded {
         self.grants[component].values().flatten().any(|verb| verb.writes())
     }
 
-    /// Makes the key anew, as the administrator.
-    pub(crate) fn set_up(&mut self, text: &str, kind: RedisType) {
-        let mut create = redis::Cmd::new();
-        for word in creation(kind) {
-            create.arg(if *word == "K" { text } else { *word });
-        }
+    /// Makes the keys anew, as the administrator.
+    pub(crate) fn set_up<'t>(&mut self, keys: impl IntoIterator<Item = (&'t str, RedisType)>) {
         let mut steps = redis::pipe();
-        steps.cmd("DEL").arg(text).ignore().add_command(create).ignore();
-        steps.exec(&mut self.admin).unwrap_or_else(|error| panic!("cannot set up {text} as a {kind}: {error}"));
+        for (text, kind) in keys {
+            steps.cmd("DEL").arg(text).ignore().add_command(command(&filled(creation(kind), text))).ignore();
+        }
+        steps.exec(&mut self.admin).unwrap_or_else(|error| panic!("cannot set up keys: {error}"));
     }
 
-    /// What is stored there: the value and its time to live.
-    pub(crate) fn stored(&mut self, text: &str) -> (Value, i64) {
+    /// What is stored there: for each key the value and its time to live.
+    pub(crate) fn stored<'t>(&mut self, keys: impl IntoIterator<Item = &'t str>) -> Vec<Value> {
         let mut look = redis::pipe();
-        look.cmd("DUMP").arg(text).cmd("PTTL").arg(text);
-        look.query(&mut self.admin).unwrap_or_else(|error| panic!("cannot look at {text}: {error}"))
+        for text in keys {
+            look.cmd("DUMP").arg(text).cmd("PTTL").arg(text);
+        }
+        if look.is_empty() {
+            return Vec::new();
+        }
+        look.query(&mut self.admin).unwrap_or_else(|error| panic!("cannot look at keys: {error}"))
     }
 
     /// Runs a command as a user and tells its reply.
     pub(crate) fn reply(&mut self, component: &str, words: &[&str]) -> Result<Value, String> {
-        let mut command = redis::Cmd::new();
-        words.iter().for_each(|word| {
-            command.arg(word);
-        });
-        let connection = self.users.get_mut(component).expect("a user of the contract");
-        command.query(connection).map_err(|error| format!("{} {error}", error.code().unwrap_or_default()))
+        command(words).query(self.connection(component)).map_err(text_of)
     }
 
     /// Runs a command as a user. An error that is not about rights means that the test asked badly.
@@ -132,12 +130,33 @@ impl Loaded {
         }
     }
 
-    /// Tries a probe on a key, which is set up again when the probe may have changed it.
-    pub(crate) fn try_probe(&mut self, component: &str, probe: &Probe, text: &str, kind: RedisType) -> Answer {
-        let answer = self.run(component, &probe.words(text));
-        if answer == Answer::Allowed && !probe.is_read() {
-            self.set_up(text, kind);
+    /// Sends all the commands at once. Here an error that is not about rights means that the user got through: one
+    /// command may have changed what the next one needs.
+    pub(crate) fn run_all(&mut self, component: &str, commands: &[Vec<&str>]) -> Vec<Answer> {
+        let mut all = redis::pipe();
+        all.ignore_errors();
+        for words in commands {
+            all.add_command(command(words));
         }
-        answer
+        let replies: Vec<RedisResult<Value>> =
+            all.query(self.connection(component)).unwrap_or_else(|error| panic!("{component}: {error}"));
+        let refused = |reply: RedisResult<Value>| reply.is_err_and(|error| is_refusal(&text_of(error)));
+        replies.into_iter().map(|reply| expected(!refused(reply))).collect()
     }
+
+    fn connection(&mut self, component: &str) -> &mut Connection {
+        self.users.get_mut(component).expect("a user of the contract")
+    }
+}
+
+fn command(words: &[&str]) -> Cmd {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word);
+    }
+    command
+}
+
+fn text_of(error: RedisError) -> String {
+    format!("{} {error}", error.code().unwrap_or_default())
 }

@@ -6,6 +6,7 @@
 
 mod limits;
 mod loaded;
+mod lookalikes;
 mod operations;
 mod probes;
 mod scripts;
@@ -15,13 +16,16 @@ mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use keyplane_schema::{Contract, Naming};
 use loaded::Loaded;
 use server::{redis_server, skip, valkey_server};
 
 const SYSTEMS: [&str; 5] = ["sequencer", "mempool", "docket", "market", "swarm"];
-const NAMINGS: [fn(&Contract) -> Naming; 2] = [Naming::plain, Naming::tagged];
+
+/// Reading a contract includes all its checks, so it is done once.
+static CONTRACTS: LazyLock<Vec<Arc<Contract>>> = LazyLock::new(|| SYSTEMS.map(contract).map(Arc::new).into());
 
 fn contract(system: &str) -> Contract {
     let file: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../systems", system, "keys.toml"].iter().collect();
@@ -29,19 +33,12 @@ fn contract(system: &str) -> Contract {
     keyplane_schema::parse(&file.display().to_string(), &source).unwrap_or_else(|broken| panic!("{broken}"))
 }
 
-fn loaded(program: &Path, system: &str, naming: fn(&Contract) -> Naming) -> Loaded {
-    let contract = contract(system);
-    let naming = naming(&contract);
-    Loaded::new(program, contract, naming)
-}
-
 /// Every contract in both spellings of its keys.
 fn every_contract(program: &Path, mut check: impl FnMut(&str, &mut Loaded)) {
-    for system in SYSTEMS {
-        for naming in NAMINGS {
-            let mut loaded = loaded(program, system, naming);
-            let spelling = if loaded.naming.hash_tags { "hash tags" } else { "plain" };
-            check(&format!("{system}, {spelling}"), &mut loaded);
+    for contract in CONTRACTS.iter() {
+        for (spelling, naming) in [("plain", Naming::plain(contract)), ("hash tags", Naming::tagged(contract))] {
+            let mut loaded = Loaded::new(program, Arc::clone(contract), naming);
+            check(&format!("{}, {spelling}", contract.name), &mut loaded);
         }
     }
 }
@@ -82,6 +79,19 @@ fn nobody_goes_beyond(program: &Path) {
         limits::try_commands_on_request(loaded);
         limits::try_a_key_outside_the_contract(loaded);
     });
+}
+
+fn lookalikes_stay_in_their_family(program: &Path) {
+    every_contract(program, |name, loaded| {
+        let (tried, differences) = lookalikes::try_all(loaded);
+        println!("{name}: {tried} keys that look like others, {} differences", differences.len());
+        assert!(differences.is_empty(), "{name}: {:#?}", differences);
+    });
+}
+
+#[test]
+fn lookalikes_stay_in_their_family_on_redis() {
+    lookalikes_stay_in_their_family(&redis_server());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every operation of a contract, tried by every component.
 
-use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use keyplane_schema::{Contract, Key, Op, RedisType, Verb};
 
@@ -24,13 +24,14 @@ pub(crate) struct Tally {
 struct Step<'c> {
     key: &'c Key,
     text: String,
+    kind: RedisType,
     probe: Probe,
 }
 
 /// Runs every operation as every component, as commands and as scripts, and compares with what is declared.
 pub(crate) fn try_all(loaded: &mut Loaded) -> Tally {
     let mut tally = Tally::default();
-    let contract = Rc::clone(&loaded.contract);
+    let contract = Arc::clone(&loaded.contract);
     for op in &contract.ops {
         let steps = steps(loaded, &contract, op);
         for component in loaded.components() {
@@ -51,7 +52,7 @@ pub(crate) fn try_all(loaded: &mut Loaded) -> Tally {
 
 fn try_one(loaded: &mut Loaded, component: &str, op: &Op, steps: &[Step<'_>]) -> bool {
     let wanted: Vec<bool> =
-        steps.iter().map(|step| loaded.grants(component, step.key, step.probe.name())).collect();
+        steps.iter().map(|step| loaded.declared(component, step.key).contains(step.probe.name())).collect();
     let allowed = wanted.iter().all(|wanted| *wanted);
     let plain = try_commands(loaded, component, steps);
     assert_eq!(plain, wanted, "{component}: {} as commands: {}", op.name, describe(steps));
@@ -88,16 +89,14 @@ fn try_each_in_script(loaded: &mut Loaded, component: &str, op: &Op, steps: &[St
 
 /// Runs something on fresh keys, and sees that the keys which the component may not write are as they were.
 fn unharmed<T>(loaded: &mut Loaded, component: &str, steps: &[Step<'_>], run: impl FnOnce(&mut Loaded) -> T) -> T {
-    for step in steps {
-        loaded.set_up(&step.text, kind(step));
-    }
-    let may_write = |loaded: &Loaded, step: &Step<'_>| loaded.verbs(component, step.key).iter().any(|verb| verb.writes());
-    let foreign: BTreeSet<&str> =
-        steps.iter().filter(|step| !may_write(loaded, step)).map(|step| step.text.as_str()).collect();
-    let before: Vec<_> = foreign.iter().map(|text| loaded.stored(text)).collect();
+    let keys: BTreeMap<&str, RedisType> = steps.iter().map(|step| (step.text.as_str(), step.kind)).collect();
+    loaded.set_up(keys);
+    let may_write = |step: &&Step<'_>| loaded.verbs(component, step.key).iter().any(|verb| verb.writes());
+    let foreign = steps.iter().filter(|step| !may_write(step)).map(|step| step.text.as_str());
+    let foreign: BTreeSet<&str> = foreign.collect();
+    let before = loaded.stored(foreign.iter().copied());
     let result = run(loaded);
-    let after: Vec<_> = foreign.iter().map(|text| loaded.stored(text)).collect();
-    assert_eq!(before, after, "{component} changed one of {foreign:?}");
+    assert_eq!(before, loaded.stored(foreign.iter().copied()), "{component} changed one of {foreign:?}");
     result
 }
 
@@ -108,7 +107,7 @@ fn steps<'c>(loaded: &Loaded, contract: &'c Contract, op: &Op) -> Vec<Step<'c>> 
         let text = loaded.sample(key);
         for &verb in &touched.verbs {
             let kind = *key.types.iter().find(|kind| !ordinary(verb, **kind).is_empty()).expect("the verb fits");
-            let step = |name: &&str| Step { key, text: text.clone(), probe: probe(kind, name) };
+            let step = |name: &&str| Step { key, text: text.clone(), kind, probe: probe(kind, name) };
             steps.extend(ordinary(verb, kind).iter().map(step));
         }
     }
@@ -152,14 +151,6 @@ fn ordinary(verb: Verb, kind: RedisType) -> &'static [&'static str] {
         (Verb::Swap, _) => &["RENAME", "PERSIST"],
         _ => &[],
     }
-}
-
-fn kind(step: &Step<'_>) -> RedisType {
-    let fits = |kind: &&RedisType| {
-        let probes = crate::probes::probes(**kind);
-        probes.iter().any(|probe| probe.name() == step.probe.name())
-    };
-    *step.key.types.iter().find(fits).expect("the step fits a type of the key")
 }
 
 fn texts(steps: &[Step<'_>]) -> Vec<String> {

@@ -24,7 +24,12 @@ impl Probe {
 
     /// The words with the key put in.
     pub(crate) fn words<'k>(&self, key: &'k str) -> Vec<&'k str> {
-        self.text.split(' ').map(|word| if word == "K" { key } else { word }).collect()
+        filled(self.text, key)
+    }
+
+    /// Whether it waits when there is nothing.
+    pub(crate) fn blocks(&self) -> bool {
+        ["BL", "BR", "BZ"].iter().any(|start| self.text.starts_with(start))
     }
 
     /// Whether it is for readers.
@@ -47,6 +52,11 @@ pub(crate) fn probes(kind: RedisType) -> Vec<Probe> {
     groups.flat_map(|(verbs, texts)| texts.iter().map(|text| Probe { text, verbs })).collect()
 }
 
+/// The words of a command with the key put in.
+pub(crate) fn filled<'k>(text: &'static str, key: &'k str) -> Vec<&'k str> {
+    text.split(' ').map(|word| if word == "K" { key } else { word }).collect()
+}
+
 /// The probe of that name.
 pub(crate) fn probe(kind: RedisType, name: &str) -> Probe {
     let found = probes(kind).into_iter().find(|probe| probe.name() == name);
@@ -58,15 +68,15 @@ pub(crate) fn shared_names() -> [Vec<&'static str>; 2] {
     [ANY[0], ANY[1]].map(|(verbs, texts)| texts.iter().map(|text| Probe { text, verbs }.name()).collect())
 }
 
-/// The words that make a key of this type. Numbers, so that counting works.
-pub(crate) fn creation(kind: RedisType) -> &'static [&'static str] {
+/// The command that makes a key of this type. Numbers, so that counting works.
+pub(crate) fn creation(kind: RedisType) -> &'static str {
     match kind {
-        RedisType::String => &["SET", "K", "5"],
-        RedisType::Hash => &["HSET", "K", "f", "1", "g", "2"],
-        RedisType::List => &["RPUSH", "K", "a", "b", "c"],
-        RedisType::Set => &["SADD", "K", "a", "b"],
-        RedisType::Zset => &["ZADD", "K", "1", "a", "2", "b"],
-        RedisType::Stream => &["XADD", "K", "1-1", "f", "v"],
+        RedisType::String => "SET K 5",
+        RedisType::Hash => "HSET K f 1 g 2",
+        RedisType::List => "RPUSH K a b c",
+        RedisType::Set => "SADD K a b",
+        RedisType::Zset => "ZADD K 1 a 2 b",
+        RedisType::Stream => "XADD K 1-1 f v",
     }
 }
 

@@ -1,0 +1,17 @@
+//! Any text is a contract or a list of findings; never a panic, never more than a moment.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match keyplane_schema::parse("fuzz.toml", text) {
+        Ok(contract) => {
+            let _ = keyplane_schema::markdown(&contract);
+            assert!(keyplane_schema::diff(&contract, &contract).changes.is_empty());
+        }
+        Err(broken) => {
+            assert!(!broken.diagnostics.is_empty());
+            let _ = broken.render(false);
+        }
+    }
+});
