@@ -77,7 +77,7 @@ fn check_shows_the_place_the_reason_and_exits_1() {
     let (_folder, path) = contract(&SHOP.replace("item = {", "itme = {"));
     let (code, stdout, _) = keyplane(&["keys", "check", &path]);
     assert_eq!(code, 1);
-    assert!(stdout.contains("keys.toml:11:11") && stdout.contains("<item> is not declared") && stdout.contains("did you mean `itme`?"), "{stdout}");
+    assert!(stdout.contains("keys.toml:11:18") && stdout.contains("<item> is not declared") && stdout.contains("did you mean `itme`?"), "{stdout}");
     let (code, report) = json(&["keys", "check", "--json", &path, "swarm"]);
     assert_eq!(code, 1);
     assert_eq!((&report[0]["sound"], &report[0]["findings"][0]["line"], &report[1]["sound"]), (&Value::from(false), &Value::from(11), &Value::from(true)));

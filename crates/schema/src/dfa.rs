@@ -46,7 +46,7 @@ impl Dfa {
                     .determinize_size_limit(Some(8 << 20)),
             )
             .build(&pattern)
-            .map_err(|error| first_line(&error))?;
+            .map_err(|error| reason(&error))?;
         let input = Input::new(b"").anchored(Anchored::Yes);
         let start = dense.start_state_forward(&input).map_err(|error| error.to_string())?;
         explore(start, |&state| {
@@ -346,10 +346,13 @@ pub(crate) fn friendly_bytes() -> impl Iterator<Item = u8> {
     FRIENDLY.iter().copied().chain((0..=255).filter(|byte| !FRIENDLY.contains(byte)))
 }
 
-fn first_line(error: &dyn std::error::Error) -> String {
+fn reason(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
+    }
+    if cause.to_string().contains("exceeded") {
+        return "it is too large; make it simpler".to_owned();
     }
     // The parser's message ends in the reason; the lines before it draw the pattern.
     let text = cause.to_string();

@@ -272,6 +272,7 @@ pub(crate) struct KeyPlaces {
     pub(crate) tag: Span,
     pub(crate) life: Span,
     pub(crate) refers: Span,
+    pub(crate) example: Span,
 }
 
 /// Where a helper key comes from.

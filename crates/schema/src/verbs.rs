@@ -144,7 +144,7 @@ impl Verb {
     pub fn commands(self, kind: RedisType) -> &'static [&'static str] {
         use RedisType::{Hash, List, Set, Stream, String, Zset};
         match (self, kind) {
-            (Self::Peek, String) => &["get", "mget", "strlen", "getrange"],
+            (Self::Peek, String) => &["get", "mget", "strlen", "getrange", "set"],
             (Self::Peek, Hash) => &["hget", "hmget", "hgetall", "hlen", "hexists", "hkeys", "hvals", "hstrlen", "hscan", "hrandfield"],
             (Self::Peek, List) => &["llen", "lrange", "lindex", "lpos"],
             (Self::Peek, Set) => &["scard", "smembers", "sismember", "smismember", "sscan", "srandmember"],

@@ -147,7 +147,12 @@ pub fn commands(key: &Key, verbs: &BTreeSet<Verb>) -> BTreeSet<&'static str> {
 pub(crate) fn check_extras(component: &Component) -> Vec<Diagnostic> {
     let refuse = |extra: &String| {
         let message = format!("`{}` may not have the command `{extra}`", component.name);
-        Diagnostic::error(Code::AclCommand, message, component.at, "asks for it").help(format!("extras: {}", EXTRAS.join(", ")))
+        let help = if extra.eq_ignore_ascii_case("keys") {
+            "KEYS blocks the server while it walks all keys; `scan` does not".to_owned()
+        } else {
+            format!("extras: {}", EXTRAS.join(", "))
+        };
+        Diagnostic::error(Code::AclCommand, message, component.at, "asks for it").help(help)
     };
     component.extra.iter().filter(|extra| !EXTRAS.contains(&extra.to_lowercase().as_str())).map(refuse).collect()
 }
@@ -190,6 +195,8 @@ impl<'c> Families<'c> {
         let mut rules: Vec<String> = ["resetkeys", "resetchannels", "clearselectors", "-@all"].map(str::to_owned).to_vec();
         rules.extend(CONNECTION.iter().map(|command| format!("+{command}")));
         rules.extend(component.extra.iter().map(|command| format!("+{}", command.to_lowercase())));
+        // A contract knows no channels; without this rule PUBLISH would be refused on every one of them.
+        rules.extend(component.extra.iter().filter(|command| command.eq_ignore_ascii_case("publish")).map(|_| "allchannels".to_owned()));
         rules.extend(self.selectors(&grants, &covered));
         User { name: component.name.clone(), rules, grants, reaches }
     }

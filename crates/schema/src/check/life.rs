@@ -46,7 +46,7 @@ fn examples(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
     };
     let report = |example: &String| {
         let message = format!("the example `{example}` does not match `{pattern}`");
-        Diagnostic::error(Code::Example, message, key.at.pattern, "this pattern")
+        Diagnostic::error(Code::Example, message, key.at.example, "does not match").also(key.at.pattern, "this pattern")
     };
     key.examples.iter().filter(misses).map(report).collect()
 }

@@ -22,6 +22,7 @@ impl Reader<'_> {
             tag: at("tag"),
             life: ["alias_of", "replaced_by"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
             refers: ["member_of", "index_of", "fields_of", "via"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
+            example: at("example"),
         };
         let pattern = table.text("pattern").and_then(|text| self.pattern(text, places.pattern));
         let types = self.types(table);

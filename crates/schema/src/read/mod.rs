@@ -44,6 +44,7 @@ pub(crate) fn contract(source: &str, table: &Table) -> (Contract, Vec<Diagnostic
     contract.components = reader.named(table, "component", is_component, |_, name, node| Some(component(name, node)));
     contract.values = reader.named(table, "value", is_layout, |reader, name, node| reader.layout(name, node));
     contract.keys = reader.named(table, "key", is_name, |reader, name, node| reader.key(name, node, default_tag));
+    reader.default_tag(head, &contract.keys);
     contract.ops = reader.named(table, "op", is_name, |reader, name, node| reader.op(name, node));
     (contract, reader.found)
 }
@@ -77,6 +78,17 @@ impl Reader<'_> {
         {
             let message = format!("`{}` cannot be a namespace", contract.namespace);
             self.error(Code::BadName, message, node.at, "letters, digits, `_`, `-`, `.`, with `:` between");
+        }
+    }
+
+    /// A default hash tag that no key has is a typo that would be found on a cluster only.
+    fn default_tag(&mut self, head: Option<&Table>, keys: &[Key]) {
+        let Some(node) = head.and_then(|head| head.get("tag")) else { return };
+        let Some(tag) = node.text() else { return };
+        // Keys that could not be read may be the ones that have it.
+        if self.found.is_empty() && !keys.iter().any(|key| key.tag.as_ref().is_some_and(|own| own.template() == tag)) {
+            self.error(Code::BadValue, format!("no key has the hash tag `{tag}`"), node.at, "in no pattern").help =
+                Some("a tag is a part of patterns, such as \"<swarm_id>\", or \"<namespace>\"".to_owned());
         }
     }
 

@@ -33,6 +33,8 @@ impl Reader<'_> {
             None => check.clone(),
             Some(legacy) => {
                 let shape = self.shape_check(legacy, colons)?;
+                let words = self.automaton(legacy.at, Dfa::words(except.iter().map(|word| word.text.as_str())))?;
+                let shape = self.automaton(legacy.at, shape.minus(&words))?;
                 self.automaton(legacy.at, shape.or(&check))?
             }
         };
@@ -185,5 +187,8 @@ fn digits(range: IntRange) -> Result<Dfa, String> {
         return Dfa::words(words.iter().map(String::as_str));
     }
     let longest = range.high.unwrap_or(i64::MAX).to_string().len();
-    Dfa::regex(&format!("0|[1-9][0-9]{{0,{}}}", longest - 1))
+    let digits = Dfa::regex(&format!("0|[1-9][0-9]{{0,{}}}", longest - 1))?;
+    // The low end is exact as far as it can be spelled out; magnitudes beyond are compared as numbers.
+    let below: Vec<String> = (0..range.low.unwrap_or(0).min(SMALL_RANGE)).map(|number| number.to_string()).collect();
+    digits.minus(&Dfa::words(below.iter().map(String::as_str))?)
 }

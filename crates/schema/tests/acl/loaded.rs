@@ -51,7 +51,8 @@ impl Loaded {
         for user in Acl::new(&contract, &naming).users() {
             let mut command = redis::cmd("ACL");
             command.arg("SETUSER").arg(&user.name).arg("on").arg(">secret").arg(&user.rules);
-            command.exec(&mut admin).unwrap_or_else(|error| panic!("{}: {error}\n{:#?}", user.name, user.rules));
+            let told = |error| panic!("{}: {error}\n{:#?}", user.name, user.rules);
+            command.exec(&mut admin).unwrap_or_else(told);
             users.insert(user.name.clone(), server.login(&user.name, "secret"));
         }
         let granted = |component: &Component| (component.name.clone(), grants(&contract, &component.name));

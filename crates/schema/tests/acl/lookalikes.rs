@@ -35,7 +35,9 @@ fn compare(loaded: &mut Loaded, component: &str, key: &Key, text: &str) -> Vec<S
     let declared = loaded.declared(component, key);
     let answers = probes.iter().zip(loaded.run_all(component, &commands));
     let wrong = answers.filter(|(probe, answer)| *answer != expected(declared.contains(probe.name())));
-    wrong.map(|(probe, answer)| format!("{component}: {} {text} ({}): {answer:?}", probe.name(), key.name)).collect()
+    let told =
+        |probe: &Probe, answer| format!("{component}: {} {text} ({}): {answer:?}", probe.name(), key.name);
+    wrong.map(|(probe, answer)| told(probe, answer)).collect()
 }
 
 fn lookalikes(loaded: &Loaded, contract: &Contract, key: &Key) -> BTreeSet<String> {
@@ -43,7 +45,8 @@ fn lookalikes(loaded: &Loaded, contract: &Contract, key: &Key) -> BTreeSet<Strin
     let params: Vec<&Param> = key.pattern.params().filter_map(|name| contract.param(name)).collect();
     for param in &params {
         for value in values(contract, param) {
-            let value_of = |other: &&Param| if other.name == param.name { value.clone() } else { other.sample() };
+            let value_of =
+                |other: &&Param| if other.name == param.name { value.clone() } else { other.sample() };
             let values: Vec<_> = params.iter().map(|other| (other.name.as_str(), value_of(other))).collect();
             texts.insert(loaded.render(key, &values));
         }

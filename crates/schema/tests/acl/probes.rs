@@ -19,7 +19,11 @@ pub(crate) struct Probe {
 impl Probe {
     /// The command without its arguments. Reading the old value makes SET another command in the eyes of an ACL.
     pub(crate) fn name(&self) -> &'static str {
-        if self.text.ends_with(" GET") { "SET…GET" } else { self.text.split(' ').next().unwrap_or_default() }
+        if self.text.ends_with(" GET") {
+            "SET…GET"
+        } else {
+            self.text.split(' ').next().unwrap_or_default()
+        }
     }
 
     /// The words with the key put in.
@@ -85,11 +89,34 @@ type Group = (&'static [Verb], &'static [&'static str]);
 const WRITING: &[Verb] = &[Put, Update, Count, Add, Produce, Consume, Append, Remove, Prune, Hold, Swap];
 
 const ANY: &[Group] = &[
-    (&[Peek], &["EXISTS K", "TYPE K", "TTL K", "PTTL K", "EXPIRETIME K", "PEXPIRETIME K", "TOUCH K", "WATCH K"]),
-    (WRITING, &["EXPIRE K 600", "PEXPIRE K 600000", "EXPIREAT K 9999999999", "PEXPIREAT K 9999999999999", "PERSIST K"]),
+    (
+        &[Peek],
+        &["EXISTS K", "TYPE K", "TTL K", "PTTL K", "EXPIRETIME K", "PEXPIRETIME K", "TOUCH K", "WATCH K"],
+    ),
+    (
+        WRITING,
+        &[
+            "EXPIRE K 600",
+            "PEXPIRE K 600000",
+            "EXPIREAT K 9999999999",
+            "PEXPIREAT K 9999999999999",
+            "PERSIST K",
+        ],
+    ),
     (&[Remove], &["UNLINK K"]),
     (&[Swap], &["RENAME K K", "RENAMENX K K"]),
-    (&[], &["COPY K K", "DUMP K", "RESTORE K 0 x REPLACE", "MOVE K 1", "SORT K", "SORT_RO K", "OBJECT ENCODING K"]),
+    (
+        &[],
+        &[
+            "COPY K K",
+            "DUMP K",
+            "RESTORE K 0 x REPLACE",
+            "MOVE K 1",
+            "SORT K",
+            "SORT_RO K",
+            "OBJECT ENCODING K",
+        ],
+    ),
     (&[], &["MEMORY USAGE K", "MIGRATE 127.0.0.1 1 K 0 1", "PFADD K a", "PFCOUNT K", "GEOADD K 1 1 a"]),
 ];
 
@@ -107,7 +134,19 @@ const STRING: &[Group] = &[
 ];
 
 const HASH: &[Group] = &[
-    (&[Peek], &["HGET K f", "HMGET K f g", "HGETALL K", "HLEN K", "HEXISTS K f", "HKEYS K", "HVALS K", "HSTRLEN K f"]),
+    (
+        &[Peek],
+        &[
+            "HGET K f",
+            "HMGET K f g",
+            "HGETALL K",
+            "HLEN K",
+            "HEXISTS K f",
+            "HKEYS K",
+            "HVALS K",
+            "HSTRLEN K f",
+        ],
+    ),
     (&[Peek], &["HSCAN K 0", "HRANDFIELD K"]),
     (&[Put, Update], &["HSET K f 3", "HMSET K f 3"]),
     (&[Update], &["HSETNX K h 3"]),
@@ -137,7 +176,10 @@ const SET: &[Group] = &[
 
 const ZSET: &[Group] = &[
     (&[Peek], &["ZCARD K", "ZCOUNT K 0 9", "ZLEXCOUNT K - +", "ZRANGE K 0 -1", "ZRANGEBYSCORE K 0 9"]),
-    (&[Peek], &["ZRANGEBYLEX K - +", "ZREVRANGE K 0 -1", "ZREVRANGEBYSCORE K 9 0", "ZRANK K a", "ZREVRANK K a"]),
+    (
+        &[Peek],
+        &["ZRANGEBYLEX K - +", "ZREVRANGE K 0 -1", "ZREVRANGEBYSCORE K 9 0", "ZRANK K a", "ZREVRANK K a"],
+    ),
     (&[Peek], &["ZSCORE K a", "ZMSCORE K a b", "ZSCAN K 0"]),
     (&[Add, Update], &["ZADD K 3 c"]),
     (&[Update], &["ZINCRBY K 1 a"]),

@@ -1,7 +1,7 @@
 //! Declared and effective access, side by side.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use keyplane_schema::{Key, Verb};
@@ -16,9 +16,9 @@ pub(crate) struct Table {
     /// Where the two are not the same.
     pub(crate) differences: Vec<String>,
     /// Pairs of component and key with nothing declared and nothing allowed.
-    pub(crate) strangers: usize,
-    pub(crate) tried: usize,
-    pub(crate) allowed: usize,
+    strangers: usize,
+    tried: usize,
+    allowed: usize,
 }
 
 #[derive(Debug)]
@@ -117,11 +117,6 @@ impl Table {
         note("allowed but not declared", allowed.difference(declared).collect());
     }
 
-    /// How many pairs of component and key have something declared.
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// The rows as text, in columns.
     pub(crate) fn text(&self) -> String {
         let width = |cell: fn(&Row) -> &str, head: &str| {
@@ -144,5 +139,13 @@ impl Table {
             line([&row.component, &row.key, &row.declared, &row.effective]);
         }
         text
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, differences, strangers, tried, allowed } = self;
+        write!(f, "{} pairs of component and key with access declared, {strangers} without; ", rows.len())?;
+        write!(f, "{tried} commands tried, {allowed} allowed, {} differences", differences.len())
     }
 }
