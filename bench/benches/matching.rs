@@ -23,7 +23,9 @@ fn growth(criterion: &mut Criterion) {
         let contract = synthetic(count).unwrap();
         let matcher = matcher(&[contract]);
         let key = format!("app:group:family{}:id_abcd1234", count / 2);
-        group.bench_with_input(BenchmarkId::from_parameter(count), &key, |bencher, key| bencher.iter(|| matcher.find(black_box(key)).is_some()));
+        group.bench_with_input(BenchmarkId::from_parameter(count), &key, |bencher, key| {
+            bencher.iter(|| matcher.find(black_box(key)).is_some())
+        });
     }
     group.finish();
     let mut group = criterion.benchmark_group("match by length of the key");
@@ -32,7 +34,9 @@ fn growth(criterion: &mut Criterion) {
     for length in [10, 100, 1000, 10_000] {
         let key = format!("courtlistener:task_start:{}:task", "r:".repeat(length / 2));
         group.throughput(Throughput::Bytes(key.len() as u64));
-        group.bench_with_input(BenchmarkId::from_parameter(length), &key, |bencher, key| bencher.iter(|| matcher.find(black_box(key)).is_some()));
+        group.bench_with_input(BenchmarkId::from_parameter(length), &key, |bencher, key| {
+            bencher.iter(|| matcher.find(black_box(key)).is_some())
+        });
     }
     group.finish();
 }
@@ -41,7 +45,9 @@ fn reading(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("read and check a contract");
     group.sample_size(10);
     for (name, source) in keyplane_bench::SYSTEMS {
-        group.bench_function(name, |bencher| bencher.iter(|| keyplane_schema::parse(name, black_box(source)).is_ok()));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| keyplane_schema::parse(name, black_box(source)).is_ok())
+        });
     }
     group.finish();
 }

@@ -32,8 +32,13 @@ pub fn keys(contracts: &[Arc<Contract>]) -> Vec<String> {
     let mut keys = Vec::new();
     for contract in contracts {
         for key in &contract.keys {
-            let samples: Vec<(&str, String)> = key.pattern.params().filter_map(|name| Some((name, contract.param(name)?.sample()))).collect();
-            let values: Vec<(&str, &str)> = samples.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let samples: Vec<(&str, String)> = key
+                .pattern
+                .params()
+                .filter_map(|name| Some((name, contract.param(name)?.sample())))
+                .collect();
+            let values: Vec<(&str, &str)> =
+                samples.iter().map(|(name, value)| (*name, value.as_str())).collect();
             if let Ok(text) = key.render(contract, &Naming::plain(contract), Purpose::Read, &values) {
                 keys.push(format!("{text}:x"));
                 keys.push(text);

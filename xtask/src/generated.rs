@@ -109,7 +109,9 @@ fn deviations(root: &Path) -> Result<String> {
             let fragment = fs::read_to_string(&path)
                 .with_context(|| format!("cannot read systems/{system}/deviations.md"))?;
             let rows = fragment.trim_matches('\n');
-            text.push_str(&format!("\n## {system}\n\n| key | seed | ours | reason |\n|---|---|---|---|\n{rows}\n"));
+            text.push_str(&format!(
+                "\n## {system}\n\n| key | seed | ours | reason |\n|---|---|---|---|\n{rows}\n"
+            ));
         }
     }
     Ok(text)

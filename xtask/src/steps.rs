@@ -18,8 +18,10 @@ const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 const BENCH_LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// Two targets, ten minutes in all. The limit leaves room for the build.
-const FUZZ_TARGETS: [&str; 2] = ["contract", "matcher"];
+/// Two targets with the folder their seeds come from, ten minutes in all. The limit leaves room for the build.
+const FUZZ_TARGETS: [(&str, &str); 2] = [("contract", "tests/bad"), ("matcher", "fuzz/keys")];
+/// An input that takes longer than this is a blow-up, even in a slow build on a busy machine.
+const FUZZ_INPUT_SECONDS: u64 = 10;
 const FUZZ_SECONDS: u64 = 300;
 const FUZZ_LIMIT: Duration = Duration::from_secs(FUZZ_SECONDS + 15 * 60);
 
@@ -247,11 +249,16 @@ fn fuzz(setup: &Setup<'_>) -> Result<Outcome> {
                 .to_owned(),
         ));
     }
-    for target in FUZZ_TARGETS {
+    let schema = setup.place.root.join("crates/schema");
+    for (target, seeds) in FUZZ_TARGETS {
+        let corpus = format!("fuzz/corpus/{target}");
+        fs::create_dir_all(schema.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
         let mut command = command::cargo_of("nightly");
         command
-            .args(["fuzz", "run", target, "--", &format!("-max_total_time={FUZZ_SECONDS}")])
-            .current_dir(setup.place.root.join("crates/schema"));
+            .args(["fuzz", "run", target, &corpus, seeds, "--", "-max_len=8192"])
+            .arg(format!("-max_total_time={FUZZ_SECONDS}"))
+            .arg(format!("-timeout={FUZZ_INPUT_SECONDS}"))
+            .current_dir(&schema);
         setup.run(&mut command, FUZZ_LIMIT)?;
     }
     Ok(Outcome::Passed)

@@ -8,7 +8,12 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 ///
 /// A contract, keys.toml, says which keys there are, of which type, for how long, and who touches them. Keyplane checks it, explains it, and makes typed keys, docs and ACL users from it.
 #[derive(Debug, Parser)]
-#[command(name = "keyplane", version, max_term_width = 100, after_help = "Examples:\n  keyplane demo\n  keyplane keys match courtlistener:rate_limit:2024-09-17_14")]
+#[command(
+    name = "keyplane",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  keyplane demo\n  keyplane keys match courtlistener:rate_limit:2024-09-17_14"
+)]
 pub(crate) struct Args {
     /// Print JSON for machines.
     #[arg(long, global = true)]
@@ -26,16 +31,23 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  keyplane demo\n  keyplane demo --json")]
     Demo(Demo),
     /// Read a contract: check, list, show, match, doc, acl, diff.
-    #[command(subcommand, after_help = "Examples:\n  keyplane keys check systems/swarm/keys.toml\n  keyplane keys list --schema market")]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  keyplane keys check systems/swarm/keys.toml\n  keyplane keys list --schema market"
+    )]
     Keys(Keys),
     /// Print completions for a shell.
-    #[command(after_help = "Examples:\n  keyplane completions bash > /etc/bash_completion.d/keyplane\n  keyplane completions zsh > ~/.zfunc/_keyplane")]
+    #[command(
+        after_help = "Examples:\n  keyplane completions bash > /etc/bash_completion.d/keyplane\n  keyplane completions zsh > ~/.zfunc/_keyplane"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Print the man page, or write all of them to a folder.
-    #[command(after_help = "Examples:\n  keyplane man | man -l -\n  keyplane man --dir ~/.local/share/man/man1")]
+    #[command(
+        after_help = "Examples:\n  keyplane man | man -l -\n  keyplane man --dir ~/.local/share/man/man1"
+    )]
     Man {
         /// Write one page per command here.
         #[arg(long)]
@@ -49,7 +61,9 @@ pub(crate) struct Demo {}
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
     /// Is this contract sound? Shows every fault with its line, the reason and what to do.
-    #[command(after_help = "Examples:\n  keyplane keys check keys.toml\n  keyplane keys check --json systems/*/keys.toml")]
+    #[command(
+        after_help = "Examples:\n  keyplane keys check keys.toml\n  keyplane keys check --json systems/*/keys.toml"
+    )]
     Check {
         /// Contracts: files, or names of built-in ones.
         #[arg(required = true)]
@@ -73,7 +87,9 @@ pub(crate) enum Keys {
         chosen: Chosen,
     },
     /// Which key of the contract is this? Exits 1 when one matches nothing.
-    #[command(after_help = "Examples:\n  keyplane keys match ob:BTCUSDT swarm:index:active\n  redis-cli --scan | xargs keyplane keys match --json")]
+    #[command(
+        after_help = "Examples:\n  keyplane keys match ob:BTCUSDT swarm:index:active\n  redis-cli --scan | xargs keyplane keys match --json"
+    )]
     Match {
         /// Concrete keys, as they are in Redis.
         #[arg(required = true)]
@@ -82,13 +98,17 @@ pub(crate) enum Keys {
         chosen: Chosen,
     },
     /// Print a contract as a Markdown page.
-    #[command(after_help = "Examples:\n  keyplane keys doc swarm\n  keyplane keys doc ./keys.toml > docs/keys.md")]
+    #[command(
+        after_help = "Examples:\n  keyplane keys doc swarm\n  keyplane keys doc ./keys.toml > docs/keys.md"
+    )]
     Doc {
         /// A file, or the name of a built-in contract.
         schema: String,
     },
     /// ACL users from owners and operations: what each component may do, declared and effective.
-    #[command(after_help = "Examples:\n  keyplane keys acl --schema sequencer\n  keyplane keys acl --schema sequencer --print")]
+    #[command(
+        after_help = "Examples:\n  keyplane keys acl --schema sequencer\n  keyplane keys acl --schema sequencer --print"
+    )]
     Acl {
         #[command(flatten)]
         chosen: Chosen,
@@ -97,7 +117,9 @@ pub(crate) enum Keys {
         print: bool,
     },
     /// What changed between two contracts, and do programs built on the old one still work? Exits 1 when some break.
-    #[command(after_help = "Examples:\n  keyplane keys diff old/keys.toml keys.toml\n  keyplane keys diff --json swarm ./keys.toml")]
+    #[command(
+        after_help = "Examples:\n  keyplane keys diff old/keys.toml keys.toml\n  keyplane keys diff --json swarm ./keys.toml"
+    )]
     Diff {
         /// The old contract: a file, or the name of a built-in one.
         old: String,
@@ -105,7 +127,9 @@ pub(crate) enum Keys {
         new: String,
     },
     /// Print a JSON Schema of keys.toml, for completion in editors.
-    #[command(after_help = "Examples:\n  keyplane keys json-schema > keys.schema.json\n  keyplane keys json-schema | head")]
+    #[command(
+        after_help = "Examples:\n  keyplane keys json-schema > keys.schema.json\n  keyplane keys json-schema | head"
+    )]
     JsonSchema,
 }
 

@@ -58,9 +58,11 @@ fn source(schema: &str) -> Result<(String, String), Failure> {
         Ok(text) => Ok((schema.to_owned(), text)),
         Err(error) if !schema.contains(['/', '.']) => {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            Err(Failure::new(format!("there is no contract `{schema}`: {error}")).help(format!("built in: {}; or give the path of a keys.toml", names.join(", "))))
+            Err(Failure::new(format!("there is no contract `{schema}`: {error}"))
+                .help(format!("built in: {}; or give the path of a keys.toml", names.join(", "))))
         }
-        Err(error) => Err(Failure::new(format!("cannot read {schema}: {error}")).help("give the path of a keys.toml, or the name of a built-in contract")),
+        Err(error) => Err(Failure::new(format!("cannot read {schema}: {error}"))
+            .help("give the path of a keys.toml, or the name of a built-in contract")),
     }
 }
 
@@ -75,7 +77,9 @@ pub(crate) fn chosen(chosen: &Chosen) -> Result<Vec<(Arc<Contract>, Naming)>, Fa
         if let Some(namespace) = &chosen.namespace {
             naming = naming.in_namespace(namespace);
         }
-        naming.check(&contract).map_err(|error| Failure::new(error.to_string()).help("--namespace takes what the deployment puts before its keys"))?;
+        naming.check(&contract).map_err(|error| {
+            Failure::new(error.to_string()).help("--namespace takes what the deployment puts before its keys")
+        })?;
         contracts.push((Arc::new(contract), naming));
     }
     Ok(contracts)

@@ -13,24 +13,34 @@ use crate::output::{BAD, FAINT, KEY, NAME, Output, STRONG};
 /// Keys with a story: what makes each of them hard to tell from a page of Markdown.
 const MATCHED: &[(&str, &str)] = &[
     ("dolos:mempool:watcher:lock", "a namespace that holds ':' itself"),
-    ("courtlistener:task_start:manual_2024-09-17T14:30:00+00:00:process_docket", "a run id with ':' and '+' before another segment"),
+    (
+        "courtlistener:task_start:manual_2024-09-17T14:30:00+00:00:process_docket",
+        "a run id with ':' and '+' before another segment",
+    ),
     ("ob:BTCUSDT", "the live book"),
     ("ob:new:BTCUSDT", "its temporary twin: one word more, another life"),
     ("swarm:index:active", "an index, not a swarm called 'index'"),
     ("swarm:swarm_abc123def456:agents:agent_dev001", "an id of the old shape: readable, never written"),
-    ("0xE88E5f64AEB483d7057645326AdDFA24A3B312DF:0x21cb57C1f2352ad215a463DD867b838749CD3b8f:EpochValidators(42)", "parentheses in a key"),
+    (
+        "0xE88E5f64AEB483d7057645326AdDFA24A3B312DF:0x21cb57C1f2352ad215a463DD867b838749CD3b8f:EpochValidators(42)",
+        "parentheses in a key",
+    ),
     ("swarm:swarm_abc123def456:agent:agent_dev00001", "a typo that Redis would have accepted"),
 ];
 
+/// A contract, a key of it, and values for its placeholders.
+type Wanted = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// Keys rendered from parameters, the last one with a wrong id.
-const RENDERED: &[(&str, &str, &[(&str, &str)])] = &[
+const RENDERED: &[Wanted] = &[
     ("swarm", "agent", &[("swarm_id", "swarm_abc123def456"), ("agent_id", "agent_dev00001")]),
     ("market", "tr", &[("symbol", "BTCUSDT"), ("window", "5s")]),
     ("swarm", "agent", &[("swarm_id", "swarm123"), ("agent_id", "agent_dev00001")]),
 ];
 
 pub(crate) fn run(_: &Demo, output: &Output) -> Result<Outcome, Failure> {
-    let contracts: Vec<Arc<Contract>> = BUILT_IN.iter().map(|(name, _)| contracts::load(name).map(Arc::new)).collect::<Result<_, _>>()?;
+    let contracts: Vec<Arc<Contract>> =
+        BUILT_IN.iter().map(|(name, _)| contracts::load(name).map(Arc::new)).collect::<Result<_, _>>()?;
     let matcher = Matcher::new(contracts.iter().map(|contract| (contract.clone(), Naming::plain(contract))));
     if output.json {
         return json_walk(&contracts, &matcher, output);
@@ -40,7 +50,11 @@ pub(crate) fn run(_: &Demo, output: &Output) -> Result<Outcome, Failure> {
     for (key, story) in MATCHED {
         explain(&matcher, key, story, output)?;
     }
-    heading("Build a key from typed parameters", "Rendered only if every parameter passes its check", output)?;
+    heading(
+        "Build a key from typed parameters",
+        "Rendered only if every parameter passes its check",
+        output,
+    )?;
     for (schema, name, values) in RENDERED {
         if let Some((contract, key)) = find(&contracts, schema, name) {
             render(contract, key, values, output)?;
@@ -51,9 +65,16 @@ pub(crate) fn run(_: &Demo, output: &Output) -> Result<Outcome, Failure> {
 }
 
 fn intro(contracts: &[Arc<Contract>], output: &Output) -> Result<(), Failure> {
-    output.line(format!("{STRONG}Keyplane{STRONG:#} makes a Redis keyspace an executable contract. Five are built in:\n"))?;
+    output.line(format!(
+        "{STRONG}Keyplane{STRONG:#} makes a Redis keyspace an executable contract. Five are built in:\n"
+    ))?;
     for contract in contracts {
-        output.line(format!("  {NAME}{:10}{NAME:#} {:3} keys  {FAINT}{}{FAINT:#}", contract.name, contract.keys.len(), contract.doc))?;
+        output.line(format!(
+            "  {NAME}{:10}{NAME:#} {:3} keys  {FAINT}{}{FAINT:#}",
+            contract.name,
+            contract.keys.len(),
+            contract.doc
+        ))?;
     }
     Ok(())
 }
@@ -67,9 +88,17 @@ fn explain(matcher: &Matcher, key: &str, story: &str, output: &Output) -> Result
     match matcher.find(key) {
         None => output.line(format!("    {BAD}matches nothing{BAD:#}: no contract has such a key")),
         Some(hit) => {
-            let params: Vec<String> = hit.params.iter().map(|(name, value)| format!("{name}={}", shortened(value))).collect();
-            let legacy = if hit.legacy { format!("  {BAD}legacy id, read-only{BAD:#}") } else { String::new() };
-            output.line(format!("    {NAME}{}/{}{NAME:#}  {}  {}{legacy}", hit.contract.name, hit.key.name, hit.key.type_words(), params.join(" ")))?;
+            let params: Vec<String> =
+                hit.params.iter().map(|(name, value)| format!("{name}={}", shortened(value))).collect();
+            let legacy =
+                if hit.legacy { format!("  {BAD}legacy id, read-only{BAD:#}") } else { String::new() };
+            output.line(format!(
+                "    {NAME}{}/{}{NAME:#}  {}  {}{legacy}",
+                hit.contract.name,
+                hit.key.name,
+                hit.key.type_words(),
+                params.join(" ")
+            ))?;
             output.line(format!("    {} {FAINT}Lives: {}.{FAINT:#}", hit.key.doc, hit.key.ttl.policy))
         }
     }
@@ -77,13 +106,20 @@ fn explain(matcher: &Matcher, key: &str, story: &str, output: &Output) -> Result
 
 /// Addresses are long; their ends are enough to tell them apart.
 fn shortened(value: &str) -> String {
-    if value.len() == 42 && value.starts_with("0x") { format!("{}…{}", &value[..6], &value[38..]) } else { value.to_owned() }
+    if value.len() == 42 && value.starts_with("0x") {
+        format!("{}…{}", &value[..6], &value[38..])
+    } else {
+        value.to_owned()
+    }
 }
 
 fn render(contract: &Contract, key: &Key, values: &[(&str, &str)], output: &Output) -> Result<(), Failure> {
     let shown: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
     output.line(format!("\n  {NAME}{}/{}{NAME:#} {}", contract.name, key.name, shown.join(" ")))?;
-    match (spelled(contract, key, &Naming::plain(contract), values), spelled(contract, key, &Naming::tagged(contract), values)) {
+    match (
+        spelled(contract, key, &Naming::plain(contract), values),
+        spelled(contract, key, &Naming::tagged(contract), values),
+    ) {
         (Ok(plain), Ok(tagged)) => {
             output.line(format!("    {KEY}{plain}{KEY:#}"))?;
             output.line(format!("    {KEY}{tagged}{KEY:#}  {FAINT}on Cluster: the hash tag keeps its family on one slot{FAINT:#}"))
@@ -92,13 +128,23 @@ fn render(contract: &Contract, key: &Key, values: &[(&str, &str)], output: &Outp
     }
 }
 
-fn spelled(contract: &Contract, key: &Key, naming: &Naming, values: &[(&str, &str)]) -> Result<String, RenderError> {
+fn spelled(
+    contract: &Contract,
+    key: &Key,
+    naming: &Naming,
+    values: &[(&str, &str)],
+) -> Result<String, RenderError> {
     key.render(contract, naming, Purpose::Write, values)
 }
 
 fn outro(output: &Output) -> Result<(), Failure> {
     output.line(format!("\n{STRONG}Try it{STRONG:#}"))?;
-    for line in ["keyplane keys list --schema market", "keyplane keys show agent", "keyplane keys doc swarm", "keyplane keys acl --schema sequencer"] {
+    for line in [
+        "keyplane keys list --schema market",
+        "keyplane keys show agent",
+        "keyplane keys doc swarm",
+        "keyplane keys acl --schema sequencer",
+    ] {
         output.line(format!("  {line}"))?;
     }
     Ok(())
@@ -114,10 +160,12 @@ fn json_walk(contracts: &[Arc<Contract>], matcher: &Matcher, output: &Output) ->
         let hit = matcher.find(key);
         json!({ "key": key, "story": story, "schema": hit.as_ref().map(|hit| &hit.contract.name), "name": hit.as_ref().map(|hit| &hit.key.name) })
     };
-    let rendered = |(schema, name, values): &(&str, &str, &[(&str, &str)])| -> Option<Value> {
+    let rendered = |(schema, name, values): &Wanted| -> Option<Value> {
         let (contract, key) = find(contracts, schema, name)?;
         let result = spelled(contract, key, &Naming::plain(contract), values);
-        Some(json!({ "schema": schema, "name": name, "key": result.as_ref().ok(), "refused": result.as_ref().err().map(ToString::to_string) }))
+        Some(
+            json!({ "schema": schema, "name": name, "key": result.as_ref().ok(), "refused": result.as_ref().err().map(ToString::to_string) }),
+        )
     };
     output.document(&json!({
         "contracts": contracts.iter().map(|contract| json!({ "schema": contract.name, "keys": contract.keys.len() })).collect::<Vec<_>>(),

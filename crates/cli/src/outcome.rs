@@ -51,6 +51,10 @@ impl Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self { what: format!("cannot write the output: {error}"), help: None, broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe }
+        Self {
+            what: format!("cannot write the output: {error}"),
+            help: None,
+            broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe,
+        }
     }
 }

@@ -58,7 +58,9 @@ impl Output {
         table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_header(heads.iter().map(|head| Cell::new(head).fg(Color::DarkGrey)));
         for row in rows {
-            table.add_row(row.iter().enumerate().map(|(column, cell)| if column == 0 { Cell::new(cell).fg(Color::Cyan) } else { Cell::new(cell) }));
+            table.add_row(row.iter().enumerate().map(|(column, cell)| {
+                if column == 0 { Cell::new(cell).fg(Color::Cyan) } else { Cell::new(cell) }
+            }));
         }
         self.line(table.trim_fmt())
     }

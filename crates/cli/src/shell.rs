@@ -22,7 +22,10 @@ pub(crate) fn man(dir: Option<&Path>, output: &Output) -> Result<Outcome, Failur
         output.text(&String::from_utf8_lossy(&text))?;
         return Ok(Outcome::Fine);
     };
-    let at = |error: std::io::Error| Failure::new(format!("cannot write man pages to {}: {error}", dir.display())).help("name a folder that you may write to");
+    let at = |error: std::io::Error| {
+        Failure::new(format!("cannot write man pages to {}: {error}", dir.display()))
+            .help("name a folder that you may write to")
+    };
     std::fs::create_dir_all(dir).map_err(at)?;
     clap_mangen::generate_to(Args::command(), dir).map_err(at)?;
     if !output.quiet {

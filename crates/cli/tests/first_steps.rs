@@ -1,4 +1,5 @@
 //! What a newcomer meets first: the demo, help, completions, man pages.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use assert_cmd::Command;
 
@@ -46,7 +47,8 @@ fn every_help_page_ends_with_two_examples() {
     ];
     for page in pages {
         let text = run(&[page, &["--help"][..]].concat());
-        let (_, examples) = text.split_once("Examples:\n").unwrap_or_else(|| panic!("{page:?} has no examples:\n{text}"));
+        let (_, examples) =
+            text.split_once("Examples:\n").unwrap_or_else(|| panic!("{page:?} has no examples:\n{text}"));
         assert_eq!(examples.lines().filter(|line| line.contains("keyplane")).count(), 2, "{page:?}");
     }
 }

@@ -1,4 +1,5 @@
 //! `keyplane keys …` from the outside: what it prints and how it exits.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -65,7 +66,17 @@ fn match_exits_1_when_something_matches_nothing() {
 #[test]
 fn a_deployment_may_have_its_own_namespace_and_hash_tags() {
     let key = "{dolos:prod:mempool}:pending";
-    let (code, found) = json(&["keys", "match", "--json", "--schema", "mempool", "--namespace", "dolos:prod:mempool", "--hash-tags", key]);
+    let (code, found) = json(&[
+        "keys",
+        "match",
+        "--json",
+        "--schema",
+        "mempool",
+        "--namespace",
+        "dolos:prod:mempool",
+        "--hash-tags",
+        key,
+    ]);
     assert_eq!((code, &found["name"]), (0, &Value::from("pending")));
     let (code, _, stderr) = keyplane(&["keys", "list", "--schema", "mempool", "--namespace", "a b"]);
     assert_eq!(code, 2);
@@ -77,10 +88,18 @@ fn check_shows_the_place_the_reason_and_exits_1() {
     let (_folder, path) = contract(&SHOP.replace("item = {", "itme = {"));
     let (code, stdout, _) = keyplane(&["keys", "check", &path]);
     assert_eq!(code, 1);
-    assert!(stdout.contains("keys.toml:11:18") && stdout.contains("<item> is not declared") && stdout.contains("did you mean `itme`?"), "{stdout}");
+    assert!(
+        stdout.contains("keys.toml:11:18")
+            && stdout.contains("<item> is not declared")
+            && stdout.contains("did you mean `itme`?"),
+        "{stdout}"
+    );
     let (code, report) = json(&["keys", "check", "--json", &path, "swarm"]);
     assert_eq!(code, 1);
-    assert_eq!((&report[0]["sound"], &report[0]["findings"][0]["line"], &report[1]["sound"]), (&Value::from(false), &Value::from(11), &Value::from(true)));
+    assert_eq!(
+        (&report[0]["sound"], &report[0]["findings"][0]["line"], &report[1]["sound"]),
+        (&Value::from(false), &Value::from(11), &Value::from(true))
+    );
 }
 
 #[test]
@@ -92,10 +111,18 @@ fn check_accepts_the_five_contracts() {
 
 #[test]
 fn bad_input_is_exit_2_with_what_to_do() {
-    for args in [&["keys", "check", "nowhere.toml"][..], &["keys", "show", "no_such_key"], &["keys", "doc", "nosuch"], &["keys", "acl"]] {
+    for args in [
+        &["keys", "check", "nowhere.toml"][..],
+        &["keys", "show", "no_such_key"],
+        &["keys", "doc", "nosuch"],
+        &["keys", "acl"],
+    ] {
         let (code, stdout, stderr) = keyplane(args);
         assert_eq!(code, 2, "{args:?}");
-        assert!(stdout.is_empty() && stderr.contains("error: ") && stderr.contains("help: "), "{args:?}: {stderr}");
+        assert!(
+            stdout.is_empty() && stderr.contains("error: ") && stderr.contains("help: "),
+            "{args:?}: {stderr}"
+        );
     }
     let (code, _, stderr) = keyplane(&["--json", "keys", "doc", "nosuch"]);
     let error: Value = serde_json::from_str(&stderr).unwrap();
@@ -128,7 +155,11 @@ fn acl_prints_rules_and_access() {
     assert_eq!(code, 0);
     let users: Vec<&str> = stdout.lines().filter(|line| line.starts_with("ACL SETUSER ")).collect();
     assert_eq!(users.len(), 8);
-    assert!(users.iter().all(|user| user.contains(" -@all ") && !user.contains("+keys ") && !user.contains("+flushall")));
+    assert!(
+        users
+            .iter()
+            .all(|user| user.contains(" -@all ") && !user.contains("+keys ") && !user.contains("+flushall"))
+    );
     let (_, stdout, _) = keyplane(&["keys", "acl", "--schema", "sequencer"]);
     let row = stdout.lines().find(|line| line.starts_with("dequeuer\tsubmission_queue\t")).unwrap();
     assert!(row.contains("\tconsume") && row.ends_with("\tthe same"), "{row}");
@@ -145,7 +176,16 @@ fn doc_and_json_schema_are_printed() {
 #[test]
 fn list_and_show_speak_json() {
     let (code, list) = json(&["keys", "list", "--json", "--schema", "market"]);
-    assert!(code == 0 && list.as_array().unwrap().iter().any(|key| key["name"] == "ob" && key["pattern"] == "ob:<symbol>"));
+    assert!(
+        code == 0
+            && list
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|key| key["name"] == "ob" && key["pattern"] == "ob:<symbol>")
+    );
     let (code, key) = json(&["keys", "show", "--json", "ob"]);
-    assert!(code == 0 && key["fields"].as_array().unwrap().iter().any(|field| field["name"] == "bid<level>_p"));
+    assert!(
+        code == 0 && key["fields"].as_array().unwrap().iter().any(|field| field["name"] == "bid<level>_p")
+    );
 }

@@ -47,7 +47,12 @@ impl fmt::Display for Command {
         f.write_str(self.name)?;
         for arg in &self.args {
             match std::str::from_utf8(arg) {
-                Ok(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\') => write!(f, " {text}")?,
+                Ok(text)
+                    if !text.is_empty()
+                        && text.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\') =>
+                {
+                    write!(f, " {text}")?
+                }
                 _ => write!(f, " \"{}\"", arg.escape_ascii())?,
             }
         }

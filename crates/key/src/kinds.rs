@@ -47,19 +47,16 @@ impl<T: Kind> Key<T> {
     }
 
     /// `DEL`.
-    #[must_use]
     pub fn del(&self) -> Command {
         self.command("DEL")
     }
 
     /// `EXISTS`.
-    #[must_use]
     pub fn exists(&self) -> Command {
         self.command("EXISTS")
     }
 
     /// `PTTL`.
-    #[must_use]
     pub fn pttl(&self) -> Command {
         self.command("PTTL")
     }
@@ -73,19 +70,16 @@ impl<T: Kind> Key<T> {
 
 impl Key<Str> {
     /// `GET`.
-    #[must_use]
     pub fn get(&self) -> Command {
         self.command("GET")
     }
 
     /// `SET`.
-    #[must_use]
     pub fn set(&self, value: impl AsRef<[u8]>) -> Command {
         self.command("SET").arg(value)
     }
 
     /// `INCRBY`.
-    #[must_use]
     pub fn incrby(&self, by: i64) -> Command {
         self.command("INCRBY").arg(by.to_string())
     }
@@ -93,43 +87,36 @@ impl Key<Str> {
 
 impl Key<Hash> {
     /// `HGET`.
-    #[must_use]
     pub fn hget(&self, field: impl AsRef<[u8]>) -> Command {
         self.command("HGET").arg(field)
     }
 
     /// `HMGET`.
-    #[must_use]
     pub fn hmget<F: AsRef<[u8]>>(&self, fields: impl IntoIterator<Item = F>) -> Command {
         fields.into_iter().fold(self.command("HMGET"), Command::arg)
     }
 
     /// `HGETALL`.
-    #[must_use]
     pub fn hgetall(&self) -> Command {
         self.command("HGETALL")
     }
 
     /// `HSET` of several fields.
-    #[must_use]
     pub fn hset<F: AsRef<[u8]>, V: AsRef<[u8]>>(&self, fields: impl IntoIterator<Item = (F, V)>) -> Command {
         fields.into_iter().fold(self.command("HSET"), |command, (field, value)| command.arg(field).arg(value))
     }
 
     /// `HDEL`.
-    #[must_use]
     pub fn hdel(&self, field: impl AsRef<[u8]>) -> Command {
         self.command("HDEL").arg(field)
     }
 
     /// `HINCRBY`.
-    #[must_use]
     pub fn hincrby(&self, field: impl AsRef<[u8]>, by: i64) -> Command {
         self.command("HINCRBY").arg(field).arg(by.to_string())
     }
 
     /// `HLEN`.
-    #[must_use]
     pub fn hlen(&self) -> Command {
         self.command("HLEN")
     }
@@ -137,37 +124,31 @@ impl Key<Hash> {
 
 impl Key<List> {
     /// `LPUSH`.
-    #[must_use]
     pub fn lpush(&self, item: impl AsRef<[u8]>) -> Command {
         self.command("LPUSH").arg(item)
     }
 
     /// `RPUSH`.
-    #[must_use]
     pub fn rpush(&self, item: impl AsRef<[u8]>) -> Command {
         self.command("RPUSH").arg(item)
     }
 
     /// `LPOP`.
-    #[must_use]
     pub fn lpop(&self) -> Command {
         self.command("LPOP")
     }
 
     /// `RPOP`.
-    #[must_use]
     pub fn rpop(&self) -> Command {
         self.command("RPOP")
     }
 
     /// `LLEN`.
-    #[must_use]
     pub fn llen(&self) -> Command {
         self.command("LLEN")
     }
 
     /// `LRANGE`.
-    #[must_use]
     pub fn lrange(&self, start: i64, stop: i64) -> Command {
         self.command("LRANGE").arg(start.to_string()).arg(stop.to_string())
     }
@@ -175,31 +156,26 @@ impl Key<List> {
 
 impl Key<Set> {
     /// `SADD`.
-    #[must_use]
     pub fn sadd(&self, member: impl AsRef<[u8]>) -> Command {
         self.command("SADD").arg(member)
     }
 
     /// `SREM`.
-    #[must_use]
     pub fn srem(&self, member: impl AsRef<[u8]>) -> Command {
         self.command("SREM").arg(member)
     }
 
     /// `SISMEMBER`.
-    #[must_use]
     pub fn sismember(&self, member: impl AsRef<[u8]>) -> Command {
         self.command("SISMEMBER").arg(member)
     }
 
     /// `SMEMBERS`.
-    #[must_use]
     pub fn smembers(&self) -> Command {
         self.command("SMEMBERS")
     }
 
     /// `SCARD`.
-    #[must_use]
     pub fn scard(&self) -> Command {
         self.command("SCARD")
     }
@@ -207,31 +183,26 @@ impl Key<Set> {
 
 impl Key<Zset> {
     /// `ZADD`.
-    #[must_use]
     pub fn zadd(&self, score: f64, member: impl AsRef<[u8]>) -> Command {
         self.command("ZADD").arg(score.to_string()).arg(member)
     }
 
     /// `ZREM`.
-    #[must_use]
     pub fn zrem(&self, member: impl AsRef<[u8]>) -> Command {
         self.command("ZREM").arg(member)
     }
 
     /// `ZSCORE`.
-    #[must_use]
     pub fn zscore(&self, member: impl AsRef<[u8]>) -> Command {
         self.command("ZSCORE").arg(member)
     }
 
     /// `ZCARD`.
-    #[must_use]
     pub fn zcard(&self) -> Command {
         self.command("ZCARD")
     }
 
     /// `ZRANGE` by rank.
-    #[must_use]
     pub fn zrange(&self, start: i64, stop: i64) -> Command {
         self.command("ZRANGE").arg(start.to_string()).arg(stop.to_string())
     }
@@ -239,19 +210,18 @@ impl Key<Zset> {
 
 impl Key<Stream> {
     /// `XADD` with an id of the server's.
-    #[must_use]
     pub fn xadd<F: AsRef<[u8]>, V: AsRef<[u8]>>(&self, fields: impl IntoIterator<Item = (F, V)>) -> Command {
-        fields.into_iter().fold(self.command("XADD").arg("*"), |command, (field, value)| command.arg(field).arg(value))
+        fields
+            .into_iter()
+            .fold(self.command("XADD").arg("*"), |command, (field, value)| command.arg(field).arg(value))
     }
 
     /// `XLEN`.
-    #[must_use]
     pub fn xlen(&self) -> Command {
         self.command("XLEN")
     }
 
     /// `XRANGE`.
-    #[must_use]
     pub fn xrange(&self, start: &str, end: &str) -> Command {
         self.command("XRANGE").arg(start).arg(end)
     }

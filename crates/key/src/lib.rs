@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 
 pub use check::{Check, ParamError};
 pub use command::Command;
-pub use kinds::{Hash, Kind, List, Set, Stream, Str, Zset};
+pub use kinds::{Hash, Kind, List, Set, Str, Stream, Zset};
 pub use naming::{Naming, NamingError};
 pub use ttl::{Policy, Ttl};
 

@@ -19,7 +19,11 @@ pub struct NamingError {
 
 impl fmt::Display for NamingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` cannot be a namespace: use letters, digits, `_`, `-`, `.`, with `:` between", self.namespace)
+        write!(
+            f,
+            "`{}` cannot be a namespace: use letters, digits, `_`, `-`, `.`, with `:` between",
+            self.namespace
+        )
     }
 }
 
@@ -29,8 +33,14 @@ impl Naming {
     /// A namespace (may be empty) and whether hash tags are written: on Cluster they must be, elsewhere names stay plain.
     pub fn new(namespace: impl Into<String>, hash_tags: bool) -> Result<Self, NamingError> {
         let namespace = namespace.into();
-        let usable = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-        if namespace.is_empty() || namespace.split(':').all(usable) { Ok(Self { namespace, hash_tags }) } else { Err(NamingError { namespace }) }
+        let usable = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+        };
+        if namespace.is_empty() || namespace.split(':').all(usable) {
+            Ok(Self { namespace, hash_tags })
+        } else {
+            Err(NamingError { namespace })
+        }
     }
 
     /// The namespace a contract names itself. Generated code calls this with a checked constant.

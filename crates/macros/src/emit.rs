@@ -64,7 +64,8 @@ pub(crate) fn keyspace(contract: &Contract, path: &str) -> TokenStream {
 fn constructors(contract: &Contract, key: &Key) -> Vec<TokenStream> {
     let several = key.types.len() > 1;
     let method = |kind: &RedisType| {
-        let name = if several { format_ident!("{}_{}", key.name, kind.word()) } else { value_name(&key.name) };
+        let name =
+            if several { format_ident!("{}_{}", key.name, kind.word()) } else { value_name(&key.name) };
         constructor(contract, key, &name, *kind)
     };
     key.types.iter().map(method).collect()
@@ -74,7 +75,9 @@ fn constructor(contract: &Contract, key: &Key, name: &Ident, kind: RedisType) ->
     let marker = marker(kind);
     let args = key.pattern.params().map(|param| {
         let (arg, kind) = (value_name(param), type_name(param));
-        let by_value = contract.param(param).is_some_and(|param| matches!(param.kind, ParamKind::Int(_) | ParamKind::OneOf { open: false, .. }));
+        let by_value = contract.param(param).is_some_and(|param| {
+            matches!(param.kind, ParamKind::Int(_) | ParamKind::OneOf { open: false, .. })
+        });
         if by_value { quote!(#arg: #kind) } else { quote!(#arg: &#kind) }
     });
     let info = constant_name(&key.name);
@@ -113,7 +116,10 @@ fn segment_pieces(pieces: &mut Vec<TokenStream>, segment: &Segment, optional_bra
     literal(pieces, &segment.prefix, optional_braces);
     if let Some(param) = &segment.param {
         let arg = value_name(param);
-        pieces.push(quote!({ use ::core::fmt::Write as _; let _ = ::core::write!(key, "{}", #arg); }));
+        pieces.push(quote!({
+            use ::core::fmt::Write as _;
+            let _ = ::core::write!(key, "{}", #arg);
+        }));
     }
     literal(pieces, &segment.suffix, optional_braces);
 }
@@ -147,7 +153,8 @@ fn marker(kind: RedisType) -> Ident {
 
 fn info(contract: &Contract, key: &Key) -> TokenStream {
     let (constant, doc) = (constant_name(&key.name), format!("`{}`", key.pattern));
-    let (contract, name, pattern, ttl) = (&contract.name, &key.name, key.pattern.as_str(), ttl(&key.ttl.policy));
+    let (contract, name, pattern, ttl) =
+        (&contract.name, &key.name, key.pattern.as_str(), ttl(&key.ttl.policy));
     quote! {
         #[doc = #doc]
         pub static #constant: ::keyplane_key::KeyInfo = ::keyplane_key::KeyInfo { contract: #contract, name: #name, pattern: #pattern, ttl: #ttl };
@@ -200,7 +207,10 @@ fn fields(contract: &Contract, key: &Key) -> TokenStream {
 
 /// A family of fields is a function of its placeholders; raw bytes are their own name.
 fn family(contract: &Contract, name: &Pattern) -> TokenStream {
-    if name.params().any(|param| contract.param(param).is_some_and(|param| matches!(param.kind, ParamKind::Bytes(_)))) {
+    if name
+        .params()
+        .any(|param| contract.param(param).is_some_and(|param| matches!(param.kind, ParamKind::Bytes(_))))
+    {
         return TokenStream::new();
     }
     let function = function_name(name.as_str());

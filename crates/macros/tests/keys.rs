@@ -13,14 +13,20 @@ fn keys_are_rendered_from_checked_values() {
     let keys = Keyspace::default();
     let order = OrderId::new("order_ab12").unwrap();
     assert_eq!(keys.order(&order).as_str(), "shop:order_ab12");
-    assert_eq!(keys.lines(&order, Item::new(7).unwrap()).rpush("tea").to_string(), "RPUSH shop:order_ab12:lines:7 tea");
+    assert_eq!(
+        keys.lines(&order, Item::new(7).unwrap()).rpush("tea").to_string(),
+        "RPUSH shop:order_ab12:lines:7 tea"
+    );
     assert_eq!(keys.by_state(State::InProgress).as_str(), "shop:index:state:in-progress");
 }
 
 #[test]
 fn a_value_that_fails_its_check_is_refused_with_the_reason() {
     let error = OrderId::new("order_AB").unwrap_err();
-    assert_eq!(error.to_string(), r#""order_AB" is not a <order_id>: like ^order_[a-z0-9]{4,8}$; on reading also like ^order[0-9]+$"#);
+    assert_eq!(
+        error.to_string(),
+        r#""order_AB" is not a <order_id>: like `^order_[a-z0-9]{4,8}$`; on reading also like `^order[0-9]+$`"#
+    );
     assert!(Item::new(0).is_err() && Item::new(100).is_err());
     assert!("07".parse::<Item>().is_err() && "7".parse::<Item>().is_ok());
     assert!(NoteId::new("a:b").is_err() && NoteId::new("a{b").is_err() && NoteId::new("").is_err());
@@ -58,6 +64,9 @@ fn a_key_knows_its_contract() {
 fn one_name_with_two_types_has_a_constructor_for_each() {
     let keys = Keyspace::default();
     let (order, note) = (OrderId::new("order_ab12").unwrap(), NoteId::new("cpu").unwrap());
-    assert_eq!(keys.trace_zset(&order, &note).zadd(1.5, "x").to_string(), "ZADD shop:order_ab12:trace:cpu 1.5 x");
+    assert_eq!(
+        keys.trace_zset(&order, &note).zadd(1.5, "x").to_string(),
+        "ZADD shop:order_ab12:trace:cpu 1.5 x"
+    );
     assert_eq!(keys.trace_hash(&order, &note).hget("x").to_string(), "HGET shop:order_ab12:trace:cpu x");
 }

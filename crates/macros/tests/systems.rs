@@ -37,7 +37,8 @@ fn run_ids_hold_colons_and_plus_signs() {
 #[test]
 fn a_swarm_and_its_agents_share_a_slot_on_cluster() {
     let keys = swarm::Keyspace::new(Naming::new("", true).unwrap());
-    let (swarm, agent) = (swarm::SwarmId::new("swarm_abc123def456").unwrap(), swarm::AgentId::new("agent_dev00001").unwrap());
+    let (swarm, agent) =
+        (swarm::SwarmId::new("swarm_abc123def456").unwrap(), swarm::AgentId::new("agent_dev00001").unwrap());
     assert_eq!(keys.swarm(&swarm).as_str(), "swarm:{swarm_abc123def456}");
     assert_eq!(keys.agent(&swarm, &agent).as_str(), "swarm:{swarm_abc123def456}:agents:agent_dev00001");
 }

@@ -36,7 +36,9 @@ impl Dfa {
     pub(crate) fn regex(pattern: &str) -> Result<Self, String> {
         let pattern = format!("(?:{pattern})");
         let dense = dense::Builder::new()
-            .syntax(syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true).nest_limit(50))
+            .syntax(
+                syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true).nest_limit(50),
+            )
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(1 << 20)))
             .configure(
                 dense::Config::new()
@@ -54,7 +56,10 @@ impl Dfa {
                 return None;
             }
             let accept = dense.is_match_state(dense.next_eoi_state(state));
-            let row = (0..=255).map(|byte| dense.next_state(state, byte)).map(|s| (!dense.is_dead_state(s)).then_some(s)).collect();
+            let row = (0..=255)
+                .map(|byte| dense.next_state(state, byte))
+                .map(|s| (!dense.is_dead_state(s)).then_some(s))
+                .collect();
             Some((accept, row))
         })
         .map(|dfa| dfa.minimal())
@@ -69,7 +74,11 @@ impl Dfa {
             let accept = alive.iter().any(|&index| words[index].len() == *read);
             let row = (0..=255_u8)
                 .map(|byte| {
-                    let rest: Vec<usize> = alive.iter().copied().filter(|&index| words[index].get(*read) == Some(&byte)).collect();
+                    let rest: Vec<usize> = alive
+                        .iter()
+                        .copied()
+                        .filter(|&index| words[index].get(*read) == Some(&byte))
+                        .collect();
                     (!rest.is_empty()).then_some((rest, read + 1))
                 })
                 .collect();
@@ -185,7 +194,9 @@ impl Dfa {
         // ends[i]: states from which an accepting one is reached in exactly i steps.
         let mut ends = vec![self.accept.clone()];
         for step in 0..length {
-            let row = (0..states).map(|s| (0..=255).any(|b| ends[step][usize::from(self.step(s as u16, b))])).collect();
+            let row = (0..states)
+                .map(|s| (0..=255).any(|b| ends[step][usize::from(self.step(s as u16, b))]))
+                .collect();
             ends.push(row);
         }
         let mut layer = vec![false; states];
@@ -253,7 +264,8 @@ impl Dfa {
         loop {
             let before = live.iter().filter(|&&l| l).count();
             for state in 0..live.len() {
-                live[state] |= self.next[state * self.width..][..self.width].iter().any(|&to| live[usize::from(to)]);
+                live[state] |=
+                    self.next[state * self.width..][..self.width].iter().any(|&to| live[usize::from(to)]);
             }
             if live.iter().filter(|&&l| l).count() == before {
                 return live;
@@ -269,7 +281,10 @@ impl Dfa {
             let mut seen: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
             let refined: Vec<usize> = (0..states)
                 .map(|state| {
-                    let row = self.next[state * self.width..][..self.width].iter().map(|&to| group[usize::from(to)]).collect();
+                    let row = self.next[state * self.width..][..self.width]
+                        .iter()
+                        .map(|&to| group[usize::from(to)])
+                        .collect();
                     let fresh = seen.len();
                     *seen.entry((group[state], row)).or_insert(fresh)
                 })
@@ -280,7 +295,8 @@ impl Dfa {
                 break;
             }
         }
-        let members: HashMap<usize, u16> = (0..states).rev().map(|state| (group[state], state as u16)).collect();
+        let members: HashMap<usize, u16> =
+            (0..states).rev().map(|state| (group[state], state as u16)).collect();
         let dead = group[usize::from(DEAD)];
         explore(group[usize::from(START)], |&g| {
             if g == dead {
@@ -296,7 +312,10 @@ impl Dfa {
 
 /// Numbers the states reachable from `start` and packs them. `expand` gives a state's acceptance and its row of 256
 /// successors; `None` means dead.
-fn explore<S: Clone + Eq + std::hash::Hash>(start: S, expand: impl Fn(&S) -> Option<(bool, Vec<Option<S>>)>) -> Result<Dfa, String> {
+fn explore<S: Clone + Eq + std::hash::Hash>(
+    start: S,
+    expand: impl Fn(&S) -> Option<(bool, Vec<Option<S>>)>,
+) -> Result<Dfa, String> {
     let mut numbers: HashMap<S, u16> = HashMap::from([(start.clone(), START)]);
     let mut order = vec![start];
     let mut rows: Vec<[u16; 256]> = vec![[DEAD; 256], [DEAD; 256]];

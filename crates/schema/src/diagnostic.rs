@@ -199,7 +199,8 @@ impl Broken {
     /// All findings as text.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
-        let blocks: Vec<String> = self.diagnostics.iter().map(|found| found.render(&self.file, &self.source, colour)).collect();
+        let blocks: Vec<String> =
+            self.diagnostics.iter().map(|found| found.render(&self.file, &self.source, colour)).collect();
         blocks.join("\n\n")
     }
 }

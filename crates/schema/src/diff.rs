@@ -88,7 +88,12 @@ pub fn diff(old: &Contract, new: &Contract) -> Diff {
         }
     }
     for key in new.keys.iter().filter(|key| old.key(&key.name).is_none()) {
-        found.add(format!("key {}", key.name), format!("added: {} ({})", key.pattern, key.type_words()), Effect::Fine, Effect::Fine);
+        found.add(
+            format!("key {}", key.name),
+            format!("added: {} ({})", key.pattern, key.type_words()),
+            Effect::Fine,
+            Effect::Fine,
+        );
     }
     found.layouts(old, new);
     found.ops(old, new);
@@ -138,18 +143,38 @@ impl Found {
             value.map(|value| String::from_utf8_lossy(&value).into_owned()).or_else(|| beyond(old, new))
         };
         if let Some(value) = widened {
-            self.add(&place, format!("accepts more, such as {value:?}: {} → {}", old.describe(), new.describe()), Effect::Breaks, Effect::Fine);
+            self.add(
+                &place,
+                format!("accepts more, such as {value:?}: {} → {}", old.describe(), new.describe()),
+                Effect::Breaks,
+                Effect::Fine,
+            );
         }
         if let Some(value) = narrowed {
-            self.add(&place, format!("refuses {value:?} now: {} → {}", old.describe(), new.describe()), Effect::Fine, Effect::Breaks);
+            self.add(
+                &place,
+                format!("refuses {value:?} now: {} → {}", old.describe(), new.describe()),
+                Effect::Fine,
+                Effect::Breaks,
+            );
         }
     }
 
     fn removed_key(&mut self, key: &Key, new: &Contract) {
         let successor = new.keys.iter().find(|now| now.pattern == key.pattern && now.types == key.types);
         match successor {
-            Some(now) => self.add(format!("key {}", key.name), format!("is called {} now; same keys on the wire", now.name), Effect::Fine, Effect::Fine),
-            None => self.add(format!("key {}", key.name), format!("removed: {}", key.pattern), Effect::Breaks, Effect::Breaks),
+            Some(now) => self.add(
+                format!("key {}", key.name),
+                format!("is called {} now; same keys on the wire", now.name),
+                Effect::Fine,
+                Effect::Fine,
+            ),
+            None => self.add(
+                format!("key {}", key.name),
+                format!("removed: {}", key.pattern),
+                Effect::Breaks,
+                Effect::Breaks,
+            ),
         }
     }
 
@@ -159,7 +184,11 @@ impl Found {
         self.types(&place, old, new);
         let tag = |key: &Key| key.tag.as_ref().map(|tag| tag.template().to_owned()).unwrap_or_default();
         if tag(old) != tag(new) {
-            let what = format!("hash tag: {} → {}; keys move to other slots on Cluster", or_none(&tag(old)), or_none(&tag(new)));
+            let what = format!(
+                "hash tag: {} → {}; keys move to other slots on Cluster",
+                or_none(&tag(old)),
+                or_none(&tag(new))
+            );
             self.add(&place, what, Effect::Breaks, Effect::Breaks);
         }
         self.ttl(&place, &old.ttl.policy, &new.ttl.policy);
@@ -177,7 +206,12 @@ impl Found {
             let gone = old.types.iter().any(|kind| !new.types.contains(kind));
             let came = new.types.iter().any(|kind| !old.types.contains(kind));
             let what = format!("type: {} → {}", old.type_words(), new.type_words());
-            self.add(place, what, if came { Effect::Breaks } else { Effect::Fine }, if gone { Effect::Breaks } else { Effect::Fine });
+            self.add(
+                place,
+                what,
+                if came { Effect::Breaks } else { Effect::Fine },
+                if gone { Effect::Breaks } else { Effect::Fine },
+            );
         }
     }
 
@@ -186,12 +220,26 @@ impl Found {
         if old == new {
             return;
         }
-        let longest = |policy: &Policy| if policy.expires() { policy.duration().unwrap_or_default() } else { std::time::Duration::MAX };
+        let longest = |policy: &Policy| {
+            if policy.expires() { policy.duration().unwrap_or_default() } else { std::time::Duration::MAX }
+        };
         let shorter = longest(new) < longest(old);
-        self.add(place, format!("TTL: {old} → {new}"), if shorter { Effect::Look } else { Effect::Fine }, Effect::Look);
+        self.add(
+            place,
+            format!("TTL: {old} → {new}"),
+            if shorter { Effect::Look } else { Effect::Fine },
+            Effect::Look,
+        );
     }
 
-    fn limits(&mut self, place: &str, old_contract: &Contract, old: &Key, new_contract: &Contract, new: &Key) {
+    fn limits(
+        &mut self,
+        place: &str,
+        old_contract: &Contract,
+        old: &Key,
+        new_contract: &Contract,
+        new: &Key,
+    ) {
         let (before, after) = (old.limits(old_contract), new.limits(new_contract));
         let size = |bytes: Option<u64>| bytes.map_or("none".to_owned(), show_size);
         let count = |number: Option<u64>| number.map_or("none".to_owned(), |number| number.to_string());
@@ -203,7 +251,8 @@ impl Found {
         ];
         for (word, old, new, from, to) in pairs.into_iter().filter(|(_, old, new, ..)| old != new) {
             let tighter = new.unwrap_or(u64::MAX) < old.unwrap_or(u64::MAX);
-            let (readers, writers) = if tighter { (Effect::Fine, Effect::Breaks) } else { (Effect::Look, Effect::Fine) };
+            let (readers, writers) =
+                if tighter { (Effect::Fine, Effect::Breaks) } else { (Effect::Look, Effect::Fine) };
             self.add(place, format!("max {word}: {from} → {to}"), readers, writers);
         }
     }
@@ -213,7 +262,12 @@ impl Found {
             let place = format!("{place} field {}", field.name);
             match new.iter().find(|now| now.name == field.name) {
                 Some(now) => self.field(&place, field, now),
-                None => self.add(place, "removed", if field.required { Effect::Breaks } else { Effect::Look }, Effect::Breaks),
+                None => self.add(
+                    place,
+                    "removed",
+                    if field.required { Effect::Breaks } else { Effect::Look },
+                    Effect::Breaks,
+                ),
             }
         }
         for field in new.iter().filter(|now| !old.iter().any(|field| field.name == now.name)) {
@@ -241,15 +295,27 @@ impl Found {
                 Some(FieldMax::Chars(chars)) => format!("{chars} characters"),
                 Some(FieldMax::Bytes(bytes)) => show_size(bytes),
             };
-            let number = |max: Option<FieldMax>| max.map_or(u64::MAX, |max| match max {
-                FieldMax::Chars(number) | FieldMax::Bytes(number) => number,
-            });
+            let number = |max: Option<FieldMax>| {
+                max.map_or(u64::MAX, |max| match max {
+                    FieldMax::Chars(number) | FieldMax::Bytes(number) => number,
+                })
+            };
             let tighter = number(new.max) < number(old.max);
-            let (readers, writers) = if tighter { (Effect::Fine, Effect::Breaks) } else { (Effect::Look, Effect::Fine) };
+            let (readers, writers) =
+                if tighter { (Effect::Fine, Effect::Breaks) } else { (Effect::Look, Effect::Fine) };
             self.add(place, format!("max: {} → {}", show(old.max), show(new.max)), readers, writers);
         }
         if old.writes != new.writes {
-            self.add(place, format!("owned by: {} → {}", or_none(&old.writes.join(", ")), or_none(&new.writes.join(", "))), Effect::Fine, Effect::Look);
+            self.add(
+                place,
+                format!(
+                    "owned by: {} → {}",
+                    or_none(&old.writes.join(", ")),
+                    or_none(&new.writes.join(", "))
+                ),
+                Effect::Fine,
+                Effect::Look,
+            );
         }
     }
 
@@ -257,17 +323,28 @@ impl Found {
         let (old, new) = match (old, new) {
             (None, None) => return,
             (Some(old), Some(new)) if old == new => return,
-            (Some(ValueType::OneOf { words: old, open: o1, moves: m1 }), Some(ValueType::OneOf { words: new, open: o2, moves: m2 })) => {
+            (
+                Some(ValueType::OneOf { words: old, open: o1, moves: m1 }),
+                Some(ValueType::OneOf { words: new, open: o2, moves: m2 }),
+            ) => {
                 return self.words(place, (old, *o1, m1), (new, *o2, m2));
             }
-            (old, new) => (old.map_or("unstated".to_owned(), ToString::to_string), new.map_or("unstated".to_owned(), ToString::to_string)),
+            (old, new) => (
+                old.map_or("unstated".to_owned(), ToString::to_string),
+                new.map_or("unstated".to_owned(), ToString::to_string),
+            ),
         };
         let stated = old != "unstated" && new != "unstated";
         let effect = if stated { Effect::Breaks } else { Effect::Look };
         self.add(place, format!("{word}: {old} → {new}"), effect, effect);
     }
 
-    fn words<M: PartialEq>(&mut self, place: &str, (old, was_open, old_moves): (&[String], bool, &M), (new, is_open, new_moves): (&[String], bool, &M)) {
+    fn words<M: PartialEq>(
+        &mut self,
+        place: &str,
+        (old, was_open, old_moves): (&[String], bool, &M),
+        (new, is_open, new_moves): (&[String], bool, &M),
+    ) {
         let gone: Vec<&str> = old.iter().filter(|word| !new.contains(word)).map(String::as_str).collect();
         let came: Vec<&str> = new.iter().filter(|word| !old.contains(word)).map(String::as_str).collect();
         if !came.is_empty() {
@@ -279,7 +356,11 @@ impl Found {
             self.add(place, format!("values gone: {}", gone.join(", ")), Effect::Fine, writers);
         }
         if was_open != is_open {
-            let (what, readers, writers) = if is_open { ("open to other values now", Effect::Breaks, Effect::Fine) } else { ("closed to other values now", Effect::Fine, Effect::Breaks) };
+            let (what, readers, writers) = if is_open {
+                ("open to other values now", Effect::Breaks, Effect::Fine)
+            } else {
+                ("closed to other values now", Effect::Fine, Effect::Breaks)
+            };
             self.add(place, what, readers, writers);
         }
         if old_moves != new_moves {
@@ -287,20 +368,40 @@ impl Found {
         }
     }
 
-    fn owners(&mut self, place: &str, old_contract: &Contract, old: &Key, new_contract: &Contract, new: &Key) {
+    fn owners(
+        &mut self,
+        place: &str,
+        old_contract: &Contract,
+        old: &Key,
+        new_contract: &Contract,
+        new: &Key,
+    ) {
         for component in &old_contract.components {
-            let verbs = |contract: &Contract, key: &Key| acl::grants(contract, &component.name).remove(&key.name).unwrap_or_default();
-            let (before, after): (BTreeSet<_>, BTreeSet<_>) = (verbs(old_contract, old), verbs(new_contract, new));
+            let verbs = |contract: &Contract, key: &Key| {
+                acl::grants(contract, &component.name).remove(&key.name).unwrap_or_default()
+            };
+            let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+                (verbs(old_contract, old), verbs(new_contract, new));
             let lost: Vec<&str> = before.difference(&after).map(|verb| verb.word()).collect();
             if !lost.is_empty() {
                 let reads_lost = before.difference(&after).any(|verb| !verb.writes());
                 let writes_lost = before.difference(&after).any(|verb| verb.writes());
                 let effect = |lost: bool| if lost { Effect::Breaks } else { Effect::Fine };
-                self.add(place, format!("{} may no longer {}", component.name, lost.join(", ")), effect(reads_lost), effect(writes_lost));
+                self.add(
+                    place,
+                    format!("{} may no longer {}", component.name, lost.join(", ")),
+                    effect(reads_lost),
+                    effect(writes_lost),
+                );
             }
             let gained: Vec<&str> = after.difference(&before).map(|verb| verb.word()).collect();
             if !gained.is_empty() {
-                self.add(place, format!("{} may {} now", component.name, gained.join(", ")), Effect::Fine, Effect::Fine);
+                self.add(
+                    place,
+                    format!("{} may {} now", component.name, gained.join(", ")),
+                    Effect::Fine,
+                    Effect::Fine,
+                );
             }
         }
     }
@@ -322,7 +423,9 @@ impl Found {
         if (old.encoding, old.shape) != (new.encoding, new.shape) {
             self.add(place, "encoded in another way", Effect::Breaks, Effect::Breaks);
         }
-        let order = |layout: &Layout| layout.fields.iter().map(|field| field.name.as_str().to_owned()).collect::<Vec<_>>();
+        let order = |layout: &Layout| {
+            layout.fields.iter().map(|field| field.name.as_str().to_owned()).collect::<Vec<_>>()
+        };
         if old.shape == crate::model::Shape::Array && order(old) != order(new) {
             self.add(place, "positions changed", Effect::Breaks, Effect::Breaks);
         }
@@ -335,9 +438,23 @@ impl Found {
             match new.ops.iter().find(|now| now.name == op.name) {
                 None => self.add(format!("op {}", op.name), "removed", Effect::Fine, Effect::Look),
                 Some(now) => {
-                    let shape = |op: &crate::model::Op| (op.script.clone(), op.atomic, op.keys.iter().map(|key| (key.key.clone(), key.verbs.clone())).collect::<Vec<_>>());
+                    let shape = |op: &crate::model::Op| {
+                        (
+                            op.script.clone(),
+                            op.atomic,
+                            op.keys
+                                .iter()
+                                .map(|key| (key.key.clone(), key.verbs.clone()))
+                                .collect::<Vec<_>>(),
+                        )
+                    };
                     if shape(op) != shape(now) {
-                        self.add(format!("op {}", op.name), "touches keys in another way", Effect::Fine, Effect::Look);
+                        self.add(
+                            format!("op {}", op.name),
+                            "touches keys in another way",
+                            Effect::Fine,
+                            Effect::Look,
+                        );
                     }
                 }
             }
@@ -352,8 +469,18 @@ impl Found {
 fn beyond(wider: &Param, narrower: &Param) -> Option<String> {
     use crate::model::ParamKind::Int;
     let (Int(a), Int(b)) = (&wider.kind, &narrower.kind) else { return None };
-    let candidates = [a.low, a.high, b.low.map(|low| low - 1), b.high.and_then(|high| high.checked_add(1)), Some(i64::MAX)];
-    candidates.into_iter().flatten().find(|&number| number >= 0 && a.contains(number) && !b.contains(number)).map(|number| number.to_string())
+    let candidates = [
+        a.low,
+        a.high,
+        b.low.map(|low| low - 1),
+        b.high.and_then(|high| high.checked_add(1)),
+        Some(i64::MAX),
+    ];
+    candidates
+        .into_iter()
+        .flatten()
+        .find(|&number| number >= 0 && a.contains(number) && !b.contains(number))
+        .map(|number| number.to_string())
 }
 
 fn or_none(text: &str) -> String {

@@ -28,7 +28,10 @@ pub(crate) fn expand(contract: &mut Contract) -> Vec<Diagnostic> {
                 None => {
                     let known: Vec<&str> = FRAGMENTS.iter().map(|(name, _)| *name).collect();
                     let message = format!("there is no kit primitive `{kit}`");
-                    found.push(Diagnostic::error(Code::UnknownName, message, *at, "not known").help(format!("primitives: {}", known.join(", "))));
+                    found.push(
+                        Diagnostic::error(Code::UnknownName, message, *at, "not known")
+                            .help(format!("primitives: {}", known.join(", "))),
+                    );
                 }
             }
         }
@@ -56,7 +59,11 @@ fn helper_keys(kit: &str, text: &str, host: &Key) -> Result<Vec<Key>, String> {
 }
 
 fn host_types(table: &Table) -> Vec<RedisType> {
-    let names = table.table("fragment").and_then(|fragment| fragment.get("host")).map(node::Node::texts).unwrap_or_default();
+    let names = table
+        .table("fragment")
+        .and_then(|fragment| fragment.get("host"))
+        .map(node::Node::texts)
+        .unwrap_or_default();
     names.iter().filter_map(|name| RedisType::parse(&name.text)).collect()
 }
 
@@ -74,10 +81,18 @@ fn adopt(mut key: Key, kit: &str, host: &Key) -> Key {
     key.at = host.at;
     key.owners = Vec::new();
     for owner in &host.owners {
-        let verbs = if matches!(owner.how, How::Reads | How::By(Verb::Peek)) { vec![Verb::Peek] } else { kit_verbs(&key) };
+        let verbs = if matches!(owner.how, How::Reads | How::By(Verb::Peek)) {
+            vec![Verb::Peek]
+        } else {
+            kit_verbs(&key)
+        };
         for verb in verbs {
             let adopted = Owner { component: owner.component.clone(), how: How::By(verb), at: owner.at };
-            if !key.owners.iter().any(|known| known.component == adopted.component && known.how == adopted.how) {
+            if !key
+                .owners
+                .iter()
+                .any(|known| known.component == adopted.component && known.how == adopted.how)
+            {
                 key.owners.push(adopted);
             }
         }
@@ -86,7 +101,8 @@ fn adopt(mut key: Key, kit: &str, host: &Key) -> Key {
 }
 
 fn kit_verbs(key: &Key) -> Vec<Verb> {
-    let usable = |verb: &Verb| *verb != Verb::Swap && key.types.iter().any(|kind| !verb.commands(*kind).is_empty());
+    let usable =
+        |verb: &Verb| *verb != Verb::Swap && key.types.iter().any(|kind| !verb.commands(*kind).is_empty());
     Verb::ALL.into_iter().filter(usable).collect()
 }
 

@@ -64,7 +64,9 @@ fn shape(shape: Shape) -> Value {
         Shape::Table(words) => table(words),
         Shape::Named(words) => by_name(table(words)),
         Shape::NamedOrText(words) => by_name(json!({ "anyOf": [text, table(words)] })),
-        Shape::Tables(words) => json!({ "anyOf": [table(words), { "type": "array", "items": table(words) }] }),
+        Shape::Tables(words) => {
+            json!({ "anyOf": [table(words), { "type": "array", "items": table(words) }] })
+        }
         Shape::TextByName => by_name(text),
         Shape::TextsByName => by_name(texts),
         Shape::Type => of_type,

@@ -89,7 +89,13 @@ impl Language {
     }
 
     /// Bytes worth trying: one when either side is at a literal, else one of each kind.
-    fn bytes<'r>(&self, a: Place, other: &Self, b: Place, representatives: impl FnOnce() -> &'r [u8]) -> Vec<u8> {
+    fn bytes<'r>(
+        &self,
+        a: Place,
+        other: &Self,
+        b: Place,
+        representatives: impl FnOnce() -> &'r [u8],
+    ) -> Vec<u8> {
         match (self.parts.get(a.part), other.parts.get(b.part)) {
             (None, _) | (_, None) => Vec::new(),
             (Some(Part::Byte(byte)), _) | (_, Some(Part::Byte(byte))) => vec![*byte],

@@ -38,8 +38,8 @@ pub use fragments::fragments;
 pub use json_schema::json_schema;
 pub use matcher::{Match, Matcher};
 pub use model::{
-    Before, Component, Contract, Encoding, Event, Field, FieldMax, Helper, How, Key, Layout, LifeCycle, Limits, Op, OpKey, Owner, Param, ParamKind,
-    Policy, Shape, Tag, TimeFormat, Ttl, ValueType, Version,
+    Before, Component, Contract, Encoding, Event, Field, FieldMax, Helper, How, Key, Layout, LifeCycle,
+    Limits, Op, OpKey, Owner, Param, ParamKind, Policy, Shape, Tag, TimeFormat, Ttl, ValueType, Version,
 };
 pub use naming::{Naming, NamingError};
 pub use pattern::{Pattern, Segment};

@@ -69,7 +69,8 @@ impl Matcher {
         let mut matcher = Self { contracts: Vec::new(), nodes: vec![Node::default()] };
         for (contract, naming) in contracts {
             let number = matcher.contracts.len() as u32;
-            let params: FxHashMap<String, Arc<Param>> = contract.params.iter().map(|param| (param.name.clone(), Arc::new(param.clone()))).collect();
+            let params: FxHashMap<String, Arc<Param>> =
+                contract.params.iter().map(|param| (param.name.clone(), Arc::new(param.clone()))).collect();
             for (index, key) in contract.keys.iter().enumerate() {
                 matcher.insert(&naming, key, &params, (number, index as u32));
             }
@@ -106,7 +107,13 @@ impl Matcher {
         Match { contract, key, params: key.pattern.params().zip(values).collect(), legacy: trail.legacy }
     }
 
-    fn insert(&mut self, naming: &Naming, key: &Key, params: &FxHashMap<String, Arc<Param>>, end: (u32, u32)) {
+    fn insert(
+        &mut self,
+        naming: &Naming,
+        key: &Key,
+        params: &FxHashMap<String, Arc<Param>>,
+        end: (u32, u32),
+    ) {
         let pattern = naming.pattern(key);
         let segments = pattern.segments();
         let mut node = 0;
@@ -116,7 +123,13 @@ impl Matcher {
                 None => self.literal_child(node, segment.prefix.as_bytes()),
                 Some(param) => {
                     let behind = param.colons.then_some(segments.len() - index - 1);
-                    self.value_child(node, segment.prefix.as_bytes(), param, segment.suffix.as_bytes(), behind)
+                    self.value_child(
+                        node,
+                        segment.prefix.as_bytes(),
+                        param,
+                        segment.suffix.as_bytes(),
+                        behind,
+                    )
                 }
             };
         }
@@ -132,14 +145,27 @@ impl Matcher {
         child
     }
 
-    fn value_child(&mut self, node: u32, prefix: &[u8], param: &Arc<Param>, suffix: &[u8], behind: Option<usize>) -> u32 {
-        let same = |value: &&Value| *value.prefix == *prefix && *value.suffix == *suffix && Arc::ptr_eq(&value.param, param) && value.behind == behind;
+    fn value_child(
+        &mut self,
+        node: u32,
+        prefix: &[u8],
+        param: &Arc<Param>,
+        suffix: &[u8],
+        behind: Option<usize>,
+    ) -> u32 {
+        let same = |value: &&Value| {
+            *value.prefix == *prefix
+                && *value.suffix == *suffix
+                && Arc::ptr_eq(&value.param, param)
+                && value.behind == behind
+        };
         if let Some(value) = self.nodes[node as usize].values.iter().find(same) {
             return value.next;
         }
         let next = self.nodes.len() as u32;
         self.nodes.push(Node::default());
-        let value = Value { prefix: prefix.into(), suffix: suffix.into(), param: param.clone(), behind, next };
+        let value =
+            Value { prefix: prefix.into(), suffix: suffix.into(), param: param.clone(), behind, next };
         self.nodes[node as usize].values.push(value);
         next
     }
@@ -151,7 +177,14 @@ impl Matcher {
     }
 
     /// Tries every child of `node` on the segment that starts at `start`.
-    fn walk(&self, node: u32, key: &str, start: usize, trail: Trail, found: &mut impl FnMut((u32, u32), &Trail)) {
+    fn walk(
+        &self,
+        node: u32,
+        key: &str,
+        start: usize,
+        trail: Trail,
+        found: &mut impl FnMut((u32, u32), &Trail),
+    ) {
         let node = &self.nodes[node as usize];
         let bytes = key.as_bytes();
         let end = bytes[start..].iter().position(|&b| b == b':').map_or(bytes.len(), |offset| start + offset);
@@ -171,7 +204,14 @@ impl Matcher {
         }
     }
 
-    fn proceed(&self, node: u32, key: &str, end: usize, trail: Trail, found: &mut impl FnMut((u32, u32), &Trail)) {
+    fn proceed(
+        &self,
+        node: u32,
+        key: &str,
+        end: usize,
+        trail: Trail,
+        found: &mut impl FnMut((u32, u32), &Trail),
+    ) {
         if end < key.len() {
             self.walk(node, key, end + 1, trail, found);
         } else {

@@ -250,7 +250,11 @@ impl Key {
         Limits {
             bytes: self.max.bytes.or(ceiling.bytes),
             fields: self.max.fields.or(ceiling.fields).filter(|_| is(&[RedisType::Hash])),
-            members: self.max.members.or(ceiling.members).filter(|_| is(&[RedisType::List, RedisType::Set, RedisType::Zset, RedisType::Stream])),
+            members: self
+                .max
+                .members
+                .or(ceiling.members)
+                .filter(|_| is(&[RedisType::List, RedisType::Set, RedisType::Zset, RedisType::Stream])),
             total: self.max.total,
         }
     }
@@ -390,7 +394,9 @@ impl Policy {
         match self {
             Self::None => None,
             Self::Linked { at_least, .. } => *at_least,
-            Self::Fixed(lasts) | Self::Sliding(lasts) | Self::Refreshed(lasts) | Self::Max(lasts) => Some(*lasts),
+            Self::Fixed(lasts) | Self::Sliding(lasts) | Self::Refreshed(lasts) | Self::Max(lasts) => {
+                Some(*lasts)
+            }
             Self::Pruned { members, .. } => Some(*members),
             Self::After { lasts, .. } => Some(*lasts),
         }
@@ -410,11 +416,20 @@ impl fmt::Display for Policy {
             Self::Fixed(lasts) => write!(f, "{} from creation", show_duration(*lasts)),
             Self::Sliding(lasts) => write!(f, "{} from the last write", show_duration(*lasts)),
             Self::Linked { to, at_least: None } => write!(f, "as long as {to}"),
-            Self::Linked { to, at_least: Some(lasts) } => write!(f, "as long as {to}, at least {}", show_duration(*lasts)),
+            Self::Linked { to, at_least: Some(lasts) } => {
+                write!(f, "as long as {to}, at least {}", show_duration(*lasts))
+            }
             Self::Refreshed(lasts) => write!(f, "{}, refreshed", show_duration(*lasts)),
-            Self::Pruned { members, key: None, .. } => write!(f, "no expiry; members older than {} go", show_duration(*members)),
+            Self::Pruned { members, key: None, .. } => {
+                write!(f, "no expiry; members older than {} go", show_duration(*members))
+            }
             Self::Pruned { members, key: Some(key), .. } => {
-                write!(f, "{} from the last write; members older than {} go", show_duration(*key), show_duration(*members))
+                write!(
+                    f,
+                    "{} from the last write; members older than {} go",
+                    show_duration(*key),
+                    show_duration(*members)
+                )
             }
             Self::After { event, lasts, .. } => write!(f, "{} after {event}", show_duration(*lasts)),
             Self::Max(lasts) => write!(f, "at most {}", show_duration(*lasts)),
@@ -518,17 +533,23 @@ impl fmt::Display for ValueType {
             Self::Decimal => f.write_str("decimal"),
             Self::Bool(words) => f.write_str(words),
             Self::Time(format) => write!(f, "time ({})", format.word()),
-            Self::OneOf { words, open, .. } => write!(f, "{}{}", words.join(" | "), if *open { " | …" } else { "" }),
-            Self::Like(regex) => write!(f, "text like {regex}"),
+            Self::OneOf { words, open, .. } => {
+                write!(f, "{}{}", words.join(" | "), if *open { " | …" } else { "" })
+            }
+            Self::Like(regex) => write!(f, "text like `{regex}`"),
             Self::Param(name) => write!(f, "<{name}>"),
-            Self::Template(patterns) => f.write_str(&patterns.iter().map(Pattern::as_str).collect::<Vec<_>>().join(" or ")),
+            Self::Template(patterns) => {
+                f.write_str(&patterns.iter().map(Pattern::as_str).collect::<Vec<_>>().join(" or "))
+            }
             Self::Json(None) => f.write_str("JSON"),
             Self::Json(Some(layout)) => write!(f, "JSON {layout}"),
             Self::Cbor(None) => f.write_str("CBOR"),
             Self::Cbor(Some(layout)) => write!(f, "CBOR {layout}"),
             Self::List(kind) => write!(f, "list of {kind}"),
             Self::Map(kind) => write!(f, "map of {kind}"),
-            Self::AnyOf(kinds) => f.write_str(&kinds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", or ")),
+            Self::AnyOf(kinds) => {
+                f.write_str(&kinds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", or "))
+            }
         }
     }
 }
@@ -546,7 +567,8 @@ pub enum TimeFormat {
 }
 
 impl TimeFormat {
-    pub(crate) const ALL: [Self; 6] = [Self::Rfc3339, Self::Rfc3339Ms, Self::Iso, Self::UnixS, Self::UnixMs, Self::UnixUs];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Rfc3339, Self::Rfc3339Ms, Self::Iso, Self::UnixS, Self::UnixMs, Self::UnixUs];
 
     /// The word of the contract.
     #[must_use]

@@ -106,7 +106,9 @@ pub(crate) fn parse(source: &str) -> Result<Table, Diagnostic> {
 fn convert_table(table: &DeTable<'_>) -> Table {
     let entries = table
         .iter()
-        .map(|(name, value)| (Name { text: Cow::clone(name.get_ref()).into_owned(), at: span_of(name) }, convert(value)))
+        .map(|(name, value)| {
+            (Name { text: Cow::clone(name.get_ref()).into_owned(), at: span_of(name) }, convert(value))
+        })
         .collect();
     Table { entries }
 }

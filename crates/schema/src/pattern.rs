@@ -35,7 +35,9 @@ impl Pattern {
         let mut segments = Vec::new();
         let mut offset = 0;
         for part in text.split(':') {
-            segments.push(segment(part).map_err(|error| PatternError { offset: offset + error.offset, ..error })?);
+            segments.push(
+                segment(part).map_err(|error| PatternError { offset: offset + error.offset, ..error })?,
+            );
             offset += part.len() + 1;
         }
         let pattern = Self { text: text.to_owned(), segments };
@@ -91,8 +93,13 @@ impl Pattern {
         match (opens.as_slice(), closes.as_slice()) {
             ([], []) => Ok(()),
             ([open], [close]) if close > open && close - open > 1 => Ok(()),
-            ([open], [close]) if *close == open + 1 => at(*open, "`{}` is an empty hash tag, which Redis ignores"),
-            ([first, ..], _) => at(*first, "braces are a hash tag: one `{`, something, one `}`; placeholders are written `<name>`"),
+            ([open], [close]) if *close == open + 1 => {
+                at(*open, "`{}` is an empty hash tag, which Redis ignores")
+            }
+            ([first, ..], _) => at(
+                *first,
+                "braces are a hash tag: one `{`, something, one `}`; placeholders are written `<name>`",
+            ),
             ([], [first, ..]) => at(*first, "`}` without `{`"),
         }
     }
@@ -102,7 +109,10 @@ impl Pattern {
         for (index, param) in params.iter().enumerate() {
             if params[..index].contains(param) {
                 let offset = self.text.rfind(&format!("<{param}>")).unwrap_or(0);
-                return Err(PatternError { offset, reason: format!("<{param}> stands twice; give the second one its own name") });
+                return Err(PatternError {
+                    offset,
+                    reason: format!("<{param}> stands twice; give the second one its own name"),
+                });
             }
         }
         Ok(())
@@ -134,10 +144,16 @@ fn segment(text: &str) -> Result<Segment, PatternError> {
     };
     let (prefix, name, suffix) = (&text[..open], &text[open + 1..close], &text[close + 1..]);
     if !is_name(name) {
-        return fail(open, format!("`<{name}>` is not a placeholder: names are lower-case letters, digits and `_`"));
+        return fail(
+            open,
+            format!("`<{name}>` is not a placeholder: names are lower-case letters, digits and `_`"),
+        );
     }
     if let Some(second) = suffix.find(['<', '>']) {
-        return fail(close + 1 + second, "a segment holds at most one placeholder; put a `:` between two".to_owned());
+        return fail(
+            close + 1 + second,
+            "a segment holds at most one placeholder; put a `:` between two".to_owned(),
+        );
     }
     if prefix.contains('>') {
         return fail(prefix.find('>').unwrap_or(0), "`>` without `<`".to_owned());
@@ -152,7 +168,8 @@ fn is_literal(c: char) -> bool {
 
 /// Names of keys, placeholders and operations.
 pub(crate) fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
 #[cfg(test)]
@@ -168,13 +185,19 @@ mod tests {
     fn segments_hold_literals_around_one_placeholder() {
         let pattern = Pattern::parse("EpochValidators(<epoch>)").unwrap();
         let segment = &pattern.segments()[0];
-        assert_eq!((segment.prefix.as_str(), segment.param.as_deref(), segment.suffix.as_str()), ("EpochValidators(", Some("epoch"), ")"));
+        assert_eq!(
+            (segment.prefix.as_str(), segment.param.as_deref(), segment.suffix.as_str()),
+            ("EpochValidators(", Some("epoch"), ")")
+        );
         assert_eq!(Pattern::parse("a:<b>:c").unwrap().params().collect::<Vec<_>>(), ["b"]);
     }
 
     #[test]
     fn literal_braces_are_a_hash_tag() {
-        assert_eq!(Pattern::parse("{<protocol>:<market>}:queue").unwrap().braced(), Some("<protocol>:<market>"));
+        assert_eq!(
+            Pattern::parse("{<protocol>:<market>}:queue").unwrap().braced(),
+            Some("<protocol>:<market>")
+        );
         assert!(reason("{}:x").1.contains("empty hash tag"));
         assert!(reason("{a}:{b}").1.contains("one `{`"));
     }

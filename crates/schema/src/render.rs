@@ -73,8 +73,16 @@ impl Key {
     /// let text = key.render(&contract, &Naming::plain(&contract), Purpose::Write, &[("symbol", "BTCUSDT")]).unwrap();
     /// assert_eq!(text, "ob:BTCUSDT");
     /// ```
-    pub fn render(&self, contract: &Contract, naming: &Naming, purpose: Purpose, values: &[(&str, &str)]) -> Result<String, RenderError> {
-        if let Some((param, _)) = values.iter().find(|(name, _)| !self.pattern.params().any(|param| param == *name)) {
+    pub fn render(
+        &self,
+        contract: &Contract,
+        naming: &Naming,
+        purpose: Purpose,
+        values: &[(&str, &str)],
+    ) -> Result<String, RenderError> {
+        if let Some((param, _)) =
+            values.iter().find(|(name, _)| !self.pattern.params().any(|param| param == *name))
+        {
             let takes: Vec<String> = self.pattern.params().map(|name| format!("<{name}>")).collect();
             let takes = if takes.is_empty() { "no placeholders".to_owned() } else { takes.join(", ") };
             return Err(RenderError::Unknown { key: self.name.clone(), param: (*param).to_owned(), takes });
@@ -82,12 +90,20 @@ impl Key {
         naming.pattern(self).fill(|name| {
             let hint = || contract.param(name).map(Param::describe).unwrap_or_default();
             let value = values.iter().find(|(param, _)| *param == name).map(|(_, value)| *value);
-            let value = value.ok_or_else(|| RenderError::Missing { key: self.name.clone(), param: name.to_owned(), hint: hint() })?;
+            let value = value.ok_or_else(|| RenderError::Missing {
+                key: self.name.clone(),
+                param: name.to_owned(),
+                hint: hint(),
+            })?;
             let passes = contract.param(name).is_some_and(|param| match purpose {
                 Purpose::Read => param.accepts_for_reading(value),
                 Purpose::Write => param.accepts(value),
             });
-            if passes { Ok(value) } else { Err(RenderError::Refused { param: name.to_owned(), value: value.to_owned(), hint: hint() }) }
+            if passes {
+                Ok(value)
+            } else {
+                Err(RenderError::Refused { param: name.to_owned(), value: value.to_owned(), hint: hint() })
+            }
         })
     }
 }
@@ -99,7 +115,7 @@ impl Param {
         use crate::model::ParamKind;
         let mut text = match &self.kind {
             ParamKind::Text => "any text".to_owned(),
-            ParamKind::Like(regex) => format!("like {regex}"),
+            ParamKind::Like(regex) => format!("like `{regex}`"),
             ParamKind::OneOf { words, open: false } => format!("one of {}", words.join(", ")),
             ParamKind::OneOf { words, open: true } => format!("text, such as {}", words.join(", ")),
             ParamKind::Int(range) => format!("a whole number, {range}"),
@@ -113,7 +129,7 @@ impl Param {
             text.push_str("; may hold `:`");
         }
         if let Some(legacy) = &self.legacy {
-            text.push_str(&format!("; on reading also like {legacy}"));
+            text.push_str(&format!("; on reading also like `{legacy}`"));
         }
         text
     }

@@ -33,7 +33,10 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "" => return Err(format!("`{text}` has no unit; write `{text}B`, `{text}KB` or `{text}MB`")),
         other => return Err(format!("`{other}` is not a unit of size; use B, KB, MB or GB")),
     };
-    number.checked_mul(factor).filter(|&bytes| bytes > 0).ok_or_else(|| format!("`{text}` is not a usable size"))
+    number
+        .checked_mul(factor)
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| format!("`{text}` is not a usable size"))
 }
 
 fn split_number(text: &str) -> Result<(u64, &str), String> {
@@ -46,9 +49,10 @@ fn split_number(text: &str) -> Result<(u64, &str), String> {
 #[must_use]
 pub fn show_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
-    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
-    for (unit, name) in units {
-        if millis >= unit && millis.is_multiple_of(unit) {
+    // A single day reads better as 24h.
+    let units = [(86_400_000, 2, "d"), (3_600_000, 1, "h"), (60_000, 1, "m"), (1_000, 1, "s")];
+    for (unit, from, name) in units {
+        if millis >= unit * from && millis.is_multiple_of(unit) {
             return format!("{}{name}", millis / unit);
         }
     }
@@ -81,7 +85,9 @@ impl IntRange {
         let number = |end: &str| end.parse().map_err(|_| format!("`{end}` is not a whole number"));
         let range = Self { low: low.map(number).transpose()?, high: high.map(number).transpose()? };
         match (range.low, range.high) {
-            (Some(low), Some(high)) if low > high => Err(format!("`{text}` holds nothing: {low} is above {high}")),
+            (Some(low), Some(high)) if low > high => {
+                Err(format!("`{text}` holds nothing: {low} is above {high}"))
+            }
             _ => Ok(range),
         }
     }
@@ -117,7 +123,9 @@ impl FloatRange {
         };
         let range = Self { low: low.map(number).transpose()?, high: high.map(number).transpose()? };
         match (range.low, range.high) {
-            (Some(low), Some(high)) if low > high => Err(format!("`{text}` holds nothing: {low} is above {high}")),
+            (Some(low), Some(high)) if low > high => {
+                Err(format!("`{text}` holds nothing: {low} is above {high}"))
+            }
             _ => Ok(range),
         }
     }
@@ -133,7 +141,9 @@ fn ends(text: &str) -> Result<(Option<&str>, Option<&str>), String> {
     fn end(text: &str) -> Option<&str> {
         Some(text.trim()).filter(|end| !end.is_empty())
     }
-    let (low, high) = text.split_once("..").ok_or_else(|| format!("`{text}` is not a range; write `LO..HI`, `LO..` or `..HI`"))?;
+    let (low, high) = text
+        .split_once("..")
+        .ok_or_else(|| format!("`{text}` is not a range; write `LO..HI`, `LO..` or `..HI`"))?;
     Ok((end(low), end(high)))
 }
 
@@ -154,7 +164,7 @@ mod tests {
 
     #[test]
     fn durations_read_and_show_the_same() {
-        for text in ["500ms", "30s", "5m", "2h", "7d", "25h", "90s"] {
+        for text in ["500ms", "30s", "5m", "2h", "7d", "24h", "25h", "90s"] {
             assert_eq!(show_duration(duration(text).unwrap()), text);
         }
         assert_eq!(show_duration(duration("3600s").unwrap()), "1h");

@@ -144,13 +144,35 @@ impl Verb {
     pub fn commands(self, kind: RedisType) -> &'static [&'static str] {
         use RedisType::{Hash, List, Set, Stream, String, Zset};
         match (self, kind) {
-            (Self::Peek, String) => &["get", "mget", "strlen", "getrange", "set"],
-            (Self::Peek, Hash) => &["hget", "hmget", "hgetall", "hlen", "hexists", "hkeys", "hvals", "hstrlen", "hscan", "hrandfield"],
+            (Self::Peek, String) => &["get", "mget", "strlen", "getrange"],
+            (Self::Peek, Hash) => &[
+                "hget",
+                "hmget",
+                "hgetall",
+                "hlen",
+                "hexists",
+                "hkeys",
+                "hvals",
+                "hstrlen",
+                "hscan",
+                "hrandfield",
+            ],
             (Self::Peek, List) => &["llen", "lrange", "lindex", "lpos"],
             (Self::Peek, Set) => &["scard", "smembers", "sismember", "smismember", "sscan", "srandmember"],
             (Self::Peek, Zset) => &[
-                "zcard", "zcount", "zlexcount", "zrange", "zrangebyscore", "zrangebylex", "zrevrange", "zrevrangebyscore", "zrank", "zrevrank",
-                "zscore", "zmscore", "zscan",
+                "zcard",
+                "zcount",
+                "zlexcount",
+                "zrange",
+                "zrangebyscore",
+                "zrangebylex",
+                "zrevrange",
+                "zrevrangebyscore",
+                "zrank",
+                "zrevrank",
+                "zscore",
+                "zmscore",
+                "zscan",
             ],
             (Self::Peek, Stream) => &["xlen", "xrange", "xrevrange", "xread"],
             (Self::Put, String) => &["set", "setex", "psetex"],
@@ -163,7 +185,9 @@ impl Verb {
             (Self::Add, Set) => &["sadd"],
             (Self::Add, Zset) => &["zadd"],
             (Self::Produce, List) => &["lpush", "rpush"],
-            (Self::Consume, List) => &["lpop", "rpop", "lmpop", "lmove", "blpop", "brpop", "blmpop", "blmove"],
+            (Self::Consume, List) => {
+                &["lpop", "rpop", "lmpop", "lmove", "blpop", "brpop", "blmpop", "blmove"]
+            }
             (Self::Append, Stream) => &["xadd"],
             (Self::Remove, String) => &["del", "unlink"],
             (Self::Remove, Hash) => &["del", "unlink", "hdel"],
@@ -189,7 +213,9 @@ impl Verb {
             Self::Peek => Access::Read,
             // These return what was there, which Redis counts as reading.
             Self::Update | Self::Count | Self::Consume | Self::Hold | Self::Swap => Access::ReadWrite,
-            Self::Put | Self::Add | Self::Produce | Self::Append | Self::Remove | Self::Prune => Access::Write,
+            Self::Put | Self::Add | Self::Produce | Self::Append | Self::Remove | Self::Prune => {
+                Access::Write
+            }
         }
     }
 }
@@ -201,7 +227,8 @@ impl fmt::Display for Verb {
 }
 
 /// Commands about a key as such, which every reader may use. They show no value.
-pub(crate) const LOOK: &[&str] = &["exists", "type", "ttl", "pttl", "expiretime", "pexpiretime", "touch", "watch"];
+pub(crate) const LOOK: &[&str] =
+    &["exists", "type", "ttl", "pttl", "expiretime", "pexpiretime", "touch", "watch"];
 
 /// Commands that set a time to live, which every writing verb includes.
 pub(crate) const EXPIRE: &[&str] = &["expire", "pexpire", "expireat", "pexpireat", "persist"];

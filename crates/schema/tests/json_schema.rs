@@ -1,4 +1,5 @@
 //! The JSON Schema for editors agrees with the reader.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
@@ -16,7 +17,9 @@ fn to_json(value: &DeValue<'_>) -> Value {
 }
 
 fn table_json(table: &DeTable<'_>) -> Value {
-    let entry = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| (AsRef::<str>::as_ref(name.get_ref()).to_owned(), to_json(value.get_ref()));
+    let entry = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
+        (AsRef::<str>::as_ref(name.get_ref()).to_owned(), to_json(value.get_ref()))
+    };
     Value::Object(table.iter().map(entry).collect::<Map<_, _>>())
 }
 

@@ -1,5 +1,6 @@
 //! Properties that hold for every contract and every value: rendering and matching are inverse, a contract does not
 //! differ from itself, and no key of a sound contract matches twice.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
 
@@ -21,17 +22,20 @@ fn systems() -> Vec<Arc<Contract>> {
 /// A value of the placeholder's language: a walk through its automaton, led by `choices`.
 fn value(param: &Param, choices: &mut impl Iterator<Item = u8>) -> String {
     let (classes, width, next, accept) = param.automaton().table();
-    let step = |state: usize, byte: u8| usize::from(next[state * width + usize::from(classes[usize::from(byte)])]);
+    let step =
+        |state: usize, byte: u8| usize::from(next[state * width + usize::from(classes[usize::from(byte)])]);
     let alive = live_states(width, next, accept);
     let mut text = Vec::new();
     let mut state = 1;
     for _ in 0..200 {
         let bytes: Vec<u8> = (0x21..0x7f).filter(|&byte| alive[step(state, byte)]).collect();
-        let stop = choices.next().unwrap_or(0) % 4 == 0;
+        let stop = choices.next().unwrap_or(0).is_multiple_of(4);
         if accept[state] && (stop || bytes.is_empty()) {
             break;
         }
-        let Some(&byte) = bytes.get(usize::from(choices.next().unwrap_or(0)) % bytes.len().max(1)) else { break };
+        let Some(&byte) = bytes.get(usize::from(choices.next().unwrap_or(0)) % bytes.len().max(1)) else {
+            break;
+        };
         text.push(byte);
         state = step(state, byte);
     }
@@ -172,8 +176,17 @@ fn the_verdict_says_who_breaks() {
         (diff.readers(), diff.writers())
     };
     use Effect::{Breaks, Fine, Look};
-    assert_eq!(verdict("state = { one_of = [\"open\", \"done\"] }", "state = { one_of = [\"open\", \"done\", \"late\"] }"), (Breaks, Fine));
-    assert_eq!(verdict("state = { one_of = [\"open\", \"done\"] }", "state = { one_of = [\"open\"] }"), (Fine, Breaks));
+    assert_eq!(
+        verdict(
+            "state = { one_of = [\"open\", \"done\"] }",
+            "state = { one_of = [\"open\", \"done\", \"late\"] }"
+        ),
+        (Breaks, Fine)
+    );
+    assert_eq!(
+        verdict("state = { one_of = [\"open\", \"done\"] }", "state = { one_of = [\"open\"] }"),
+        (Fine, Breaks)
+    );
     assert_eq!(verdict("note = \"text\"", "note = \"text\"\nextra = \"text\""), (Fine, Fine));
     assert_eq!(verdict("note = \"text\"", "note = { text = true, required = true }"), (Fine, Breaks));
     assert_eq!(verdict("note = \"text\"\n", ""), (Look, Breaks));
@@ -184,7 +197,13 @@ fn the_verdict_says_who_breaks() {
     assert_eq!(verdict("type = \"hash\"", "type = \"hash\"\nmax = { fields = 3 }"), (Fine, Breaks));
     assert_eq!(verdict("order:<item>", "orders:<item>"), (Breaks, Breaks));
     assert_eq!(verdict("reads = [\"clerk\"]", "reads = [\"app\"]"), (Breaks, Fine));
-    assert_eq!(verdict("[key.order]", "[key.extra]\npattern = \"extra\"\ntype = \"set\"\nttl = { policy = \"none\" }\ndoc = \"Extra.\"\nwrites = [\"app\"]\n[key.order]"), (Fine, Fine));
+    assert_eq!(
+        verdict(
+            "[key.order]",
+            "[key.extra]\npattern = \"extra\"\ntype = \"set\"\nttl = { policy = \"none\" }\ndoc = \"Extra.\"\nwrites = [\"app\"]\n[key.order]"
+        ),
+        (Fine, Fine)
+    );
 }
 
 const SHOP: &str = r#"

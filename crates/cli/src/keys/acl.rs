@@ -11,7 +11,8 @@ use crate::output::{FAINT, Output};
 
 pub(super) fn run(chosen: &Chosen, print: bool, output: &Output) -> Result<Outcome, Failure> {
     if chosen.schemas.len() != 1 {
-        return Err(Failure::new("ACL users belong to one contract").help("name it: keyplane keys acl --schema sequencer"));
+        return Err(Failure::new("ACL users belong to one contract")
+            .help("name it: keyplane keys acl --schema sequencer"));
     }
     for (contract, naming) in contracts::chosen(chosen)? {
         let acl = Acl::new(&contract, &naming);
@@ -26,15 +27,21 @@ pub(super) fn run(chosen: &Chosen, print: bool, output: &Output) -> Result<Outco
 
 fn rules(acl: &Acl<'_>, output: &Output) -> Result<(), Failure> {
     if !output.quiet {
-        output.line(format!("{FAINT}# One line per component. Rules bind commands and keys, not the order of steps.{FAINT:#}"))?;
-        output.line(format!("{FAINT}# Switch a user on and give it a password once: ACL SETUSER name on >password{FAINT:#}"))?;
+        output.line(format!(
+            "{FAINT}# One line per component. Rules bind commands and keys, not the order of steps.{FAINT:#}"
+        ))?;
+        output.line(format!(
+            "{FAINT}# Switch a user on and give it a password once: ACL SETUSER name on >password{FAINT:#}"
+        ))?;
     }
     acl.users().iter().try_for_each(|user| output.line(format!("ACL SETUSER {} {}", user.name, quoted(user))))
 }
 
 /// Selectors hold spaces, so each is one quoted word.
 fn quoted(user: &User) -> String {
-    let word = |rule: &String| if rule.contains(' ') { format!("\"{}\"", rule.replace('\\', "\\\\")) } else { rule.clone() };
+    let word = |rule: &String| {
+        if rule.contains(' ') { format!("\"{}\"", rule.replace('\\', "\\\\")) } else { rule.clone() }
+    };
     user.rules.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -45,7 +52,13 @@ fn access(contract: &Contract, naming: &Naming, acl: &Acl<'_>, output: &Output) 
             let Some((declared, effective)) = acl.effective(&component.name, &key.name) else { continue };
             if !effective.is_empty() {
                 let same = if declared == effective { "the same".to_owned() } else { effective };
-                rows.push(vec![component.name.clone(), key.name.clone(), naming.pattern(key).to_string(), declared, same]);
+                rows.push(vec![
+                    component.name.clone(),
+                    key.name.clone(),
+                    naming.pattern(key).to_string(),
+                    declared,
+                    same,
+                ]);
             }
         }
     }
@@ -56,7 +69,8 @@ fn json(contract: &Contract, acl: &Acl<'_>) -> Value {
     let user = |user: &User| {
         let access = |key: &keyplane_schema::Key| {
             let (declared, effective) = acl.effective(&user.name, &key.name)?;
-            (!effective.is_empty()).then(|| json!({ "key": key.name, "declared": declared, "effective": effective }))
+            (!effective.is_empty())
+                .then(|| json!({ "key": key.name, "declared": declared, "effective": effective }))
         };
         json!({ "user": user.name, "rules": user.rules, "access": contract.keys.iter().filter_map(access).collect::<Vec<_>>() })
     };

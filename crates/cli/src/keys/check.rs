@@ -38,8 +38,16 @@ fn sound(file: &str, contract: &Contract, output: &Output) -> Result<(), Failure
         return Ok(());
     }
     let helpers = contract.keys.iter().filter(|key| key.helper_of.is_some()).count();
-    let counts = format!("{} keys, {helpers} helper keys, {} operations, {} components", contract.keys.len() - helpers, contract.ops.len(), contract.components.len());
-    output.line(format!("{NAME}sound{NAME:#} {file} {FAINT}{} {}: {counts}{FAINT:#}", contract.name, contract.version))
+    let counts = format!(
+        "{} keys, {helpers} helper keys, {} operations, {} components",
+        contract.keys.len() - helpers,
+        contract.ops.len(),
+        contract.components.len()
+    );
+    output.line(format!(
+        "{NAME}sound{NAME:#} {file} {FAINT}{} {}: {counts}{FAINT:#}",
+        contract.name, contract.version
+    ))
 }
 
 fn broken(broken: &Broken, output: &Output) -> Result<(), Failure> {
@@ -47,7 +55,11 @@ fn broken(broken: &Broken, output: &Output) -> Result<(), Failure> {
     output.line(broken.render(colour))?;
     if !output.quiet {
         let count = broken.diagnostics.len();
-        output.line(format!("\n{BAD}not sound{BAD:#} {}: {count} {}", broken.file, if count == 1 { "finding" } else { "findings" }))?;
+        output.line(format!(
+            "\n{BAD}not sound{BAD:#} {}: {count} {}",
+            broken.file,
+            if count == 1 { "finding" } else { "findings" }
+        ))?;
     }
     Ok(())
 }

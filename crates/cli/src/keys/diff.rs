@@ -20,14 +20,22 @@ pub(super) fn run(old: &str, new: &str, output: &Output) -> Result<Outcome, Fail
 
 fn show(diff: &Diff, output: &Output) -> Result<(), Failure> {
     for change in &diff.changes {
-        output.line(format!("{STRONG}{}{STRONG:#}: {}  {FAINT}readers{FAINT:#} {}  {FAINT}writers{FAINT:#} {}", change.place, change.what, coloured(change.readers), coloured(change.writers)))?;
+        output.line(format!(
+            "{STRONG}{}{STRONG:#}: {}  {FAINT}readers{FAINT:#} {}  {FAINT}writers{FAINT:#} {}",
+            change.place,
+            change.what,
+            coloured(change.readers),
+            coloured(change.writers)
+        ))?;
     }
     if output.quiet {
         return Ok(());
     }
     let verdict = |effect: Effect, who: &str| match effect {
         Effect::Fine => format!("{who} built on the old contract go on working"),
-        Effect::Look => format!("{who} built on the old contract go on working; look at the changes marked so"),
+        Effect::Look => {
+            format!("{who} built on the old contract go on working; look at the changes marked so")
+        }
         Effect::Breaks => format!("{who} built on the old contract break"),
     };
     if diff.changes.is_empty() {

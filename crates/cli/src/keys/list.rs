@@ -11,13 +11,29 @@ use crate::output::Output;
 
 pub(super) fn run(chosen: &Chosen, helpers: bool, output: &Output) -> Result<Outcome, Failure> {
     let contracts = contracts::chosen(chosen)?;
-    let keys = || contracts.iter().flat_map(|(contract, naming)| contract.keys.iter().map(move |key| (&**contract, naming, key))).filter(|(_, _, key)| helpers || key.helper_of.is_none());
+    let keys = || {
+        contracts
+            .iter()
+            .flat_map(|(contract, naming)| contract.keys.iter().map(move |key| (&**contract, naming, key)))
+            .filter(|(_, _, key)| helpers || key.helper_of.is_none())
+    };
     if output.json {
         let all: Vec<Value> = keys().map(|(contract, naming, key)| json(contract, naming, key)).collect();
         output.document(&json!(all))?;
     } else {
-        let row = |(contract, naming, key): (&Contract, &Naming, &Key)| vec![key.name.clone(), contract.name.clone(), key.type_words(), naming.pattern(key).to_string(), key.ttl.policy.to_string()];
-        output.table(&["KEY", "SCHEMA", "TYPE", "PATTERN", "TIME TO LIVE"], &keys().map(row).collect::<Vec<_>>())?;
+        let row = |(contract, naming, key): (&Contract, &Naming, &Key)| {
+            vec![
+                key.name.clone(),
+                contract.name.clone(),
+                key.type_words(),
+                naming.pattern(key).to_string(),
+                key.ttl.policy.to_string(),
+            ]
+        };
+        output.table(
+            &["KEY", "SCHEMA", "TYPE", "PATTERN", "TIME TO LIVE"],
+            &keys().map(row).collect::<Vec<_>>(),
+        )?;
     }
     Ok(Outcome::Fine)
 }

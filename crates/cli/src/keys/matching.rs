@@ -31,11 +31,17 @@ fn line(key: &str, hit: &Match<'_, '_>) -> String {
     let params: Vec<String> = hit.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let legacy = if hit.legacy { "  legacy id: read-only" } else { "" };
     let name = format!("{}/{}", hit.contract.name, hit.key.name);
-    format!("{KEY}{key}{KEY:#}  {NAME}{name}{NAME:#}  {}  {}  {FAINT}lives {}{legacy}{FAINT:#}", hit.key.type_words(), params.join(" "), hit.key.ttl.policy)
+    format!(
+        "{KEY}{key}{KEY:#}  {NAME}{name}{NAME:#}  {}  {}  {FAINT}lives {}{legacy}{FAINT:#}",
+        hit.key.type_words(),
+        params.join(" "),
+        hit.key.ttl.policy
+    )
 }
 
 fn json(key: &str, hit: &Match<'_, '_>) -> Value {
-    let params: Map<String, Value> = hit.params.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let params: Map<String, Value> =
+        hit.params.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({
         "key": key,
         "schema": hit.contract.name,

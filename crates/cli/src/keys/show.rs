@@ -13,15 +13,28 @@ use crate::output::{FAINT, KEY, NAME, Output};
 
 pub(super) fn run(name: &str, chosen: &Chosen, output: &Output) -> Result<Outcome, Failure> {
     let contracts = contracts::chosen(chosen)?;
-    let found: Vec<(&Contract, &Naming, &Key)> = contracts.iter().filter_map(|(contract, naming)| Some((&**contract, naming, contract.key(name)?))).collect();
+    let found: Vec<(&Contract, &Naming, &Key)> = contracts
+        .iter()
+        .filter_map(|(contract, naming)| Some((&**contract, naming, contract.key(name)?)))
+        .collect();
     if found.is_empty() {
-        let mut near: Vec<&str> = contracts.iter().flat_map(|(contract, _)| &contract.keys).map(|key| key.name.as_str()).filter(|known| known.contains(name) || name.contains(known)).collect();
+        let mut near: Vec<&str> = contracts
+            .iter()
+            .flat_map(|(contract, _)| &contract.keys)
+            .map(|key| key.name.as_str())
+            .filter(|known| known.contains(name) || name.contains(known))
+            .collect();
         near.truncate(8);
-        let help = if near.is_empty() { "keyplane keys list shows all names".to_owned() } else { format!("similar: {}", near.join(", ")) };
+        let help = if near.is_empty() {
+            "keyplane keys list shows all names".to_owned()
+        } else {
+            format!("similar: {}", near.join(", "))
+        };
         return Err(Failure::new(format!("no contract has a key named `{name}`")).help(help));
     }
     if output.json {
-        let mut all: Vec<Value> = found.iter().map(|(contract, naming, key)| json(contract, naming, key)).collect();
+        let mut all: Vec<Value> =
+            found.iter().map(|(contract, naming, key)| json(contract, naming, key)).collect();
         output.document(&if all.len() == 1 { all.remove(0) } else { Value::Array(all) })?;
     } else {
         for (contract, naming, key) in found {
@@ -45,9 +58,17 @@ fn card(contract: &Contract, naming: &Naming, key: &Key) -> String {
 
 fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {
     let limits = key.limits(contract);
-    let most = [limits.bytes.map(show_size), limits.fields.map(|n| format!("{n} fields")), limits.members.map(|n| format!("{n} members"))];
+    let most = [
+        limits.bytes.map(show_size),
+        limits.fields.map(|n| format!("{n} fields")),
+        limits.members.map(|n| format!("{n} members")),
+    ];
     let about_ttl = key.ttl.doc.as_ref().map(|doc| format!(" ({doc})")).unwrap_or_default();
-    let cluster = if key.tag.is_some() { Naming::tagged(contract).pattern(key).to_string() } else { "a slot of its own".to_owned() };
+    let cluster = if key.tag.is_some() {
+        Naming::tagged(contract).pattern(key).to_string()
+    } else {
+        "a slot of its own".to_owned()
+    };
     let mut facts = vec![
         ("lives".to_owned(), format!("{}{about_ttl}", key.ttl.policy)),
         ("setting".to_owned(), key.ttl.setting.clone().unwrap_or_default()),
@@ -56,10 +77,21 @@ fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {
         ("holds".to_owned(), key.element.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("score".to_owned(), key.score.as_ref().map(ToString::to_string).unwrap_or_default()),
     ];
-    facts.extend(key.pattern.params().filter_map(|name| contract.param(name)).map(|param| (format!("<{}>", param.name), param.describe())));
+    facts.extend(
+        key.pattern
+            .params()
+            .filter_map(|name| contract.param(name))
+            .map(|param| (format!("<{}>", param.name), param.describe())),
+    );
     facts.extend(access(contract, key).into_iter().map(|(component, verbs)| (component, verbs.join(" "))));
     facts.extend(key.fields.iter().map(|field| (format!(".{}", field.name), field_words(field))));
-    facts.push(("note".to_owned(), key.note.as_deref().map(|note| note.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()));
+    facts.push((
+        "note".to_owned(),
+        key.note
+            .as_deref()
+            .map(|note| note.split_whitespace().collect::<Vec<_>>().join(" "))
+            .unwrap_or_default(),
+    ));
     facts.push(("example".to_owned(), key.examples.join("  ")));
     facts.retain(|(_, value)| !value.is_empty());
     facts
@@ -74,8 +106,13 @@ fn field_words(field: &keyplane_schema::Field) -> String {
 fn json(contract: &Contract, naming: &Naming, key: &Key) -> Value {
     let limits = key.limits(contract);
     let field = |field: &keyplane_schema::Field| json!({ "name": field.name.as_str(), "holds": field.kind.to_string(), "required": field.required, "doc": field.doc });
-    let params: serde_json::Map<String, Value> = key.pattern.params().filter_map(|name| Some((name.to_owned(), json!(contract.param(name)?.describe())))).collect();
-    let grants: serde_json::Map<String, Value> = access(contract, key).into_iter().map(|(component, verbs)| (component, json!(verbs))).collect();
+    let params: serde_json::Map<String, Value> = key
+        .pattern
+        .params()
+        .filter_map(|name| Some((name.to_owned(), json!(contract.param(name)?.describe()))))
+        .collect();
+    let grants: serde_json::Map<String, Value> =
+        access(contract, key).into_iter().map(|(component, verbs)| (component, json!(verbs))).collect();
     json!({
         "schema": contract.name,
         "name": key.name,

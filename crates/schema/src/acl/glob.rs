@@ -125,13 +125,17 @@ pub(crate) fn strict(contract: &Contract, pattern: &Pattern, reading: bool) -> O
                     if globs.len() * (longest - shortest + 1) > MAX_GLOBS {
                         return None;
                     }
-                    let by_length: Vec<Vec<ByteSet>> = (shortest..=longest).filter_map(|length| check.positions(length)).collect();
+                    let by_length: Vec<Vec<ByteSet>> =
+                        (shortest..=longest).filter_map(|length| check.positions(length)).collect();
                     let extended = |glob: &Glob, sets: &[ByteSet]| {
                         let mut glob = glob.clone();
                         sets.iter().for_each(|set| glob.set(set, true));
                         glob
                     };
-                    globs = globs.iter().flat_map(|glob| by_length.iter().map(move |sets| extended(glob, sets))).collect();
+                    globs = globs
+                        .iter()
+                        .flat_map(|glob| by_length.iter().map(move |sets| extended(glob, sets)))
+                        .collect();
                 }
                 (_, None) => {
                     fixed = false;
@@ -153,7 +157,8 @@ pub(crate) fn strict(contract: &Contract, pattern: &Pattern, reading: bool) -> O
 }
 
 fn shared_length(contract: &Contract, param: Option<&str>, reading: bool) -> bool {
-    check(contract, param, reading).is_none_or(|check| matches!(check.lengths(), (shortest, Some(longest)) if shortest == longest))
+    check(contract, param, reading)
+        .is_none_or(|check| matches!(check.lengths(), (shortest, Some(longest)) if shortest == longest))
 }
 
 fn check<'c>(contract: &'c Contract, param: Option<&str>, reading: bool) -> Option<&'c Dfa> {

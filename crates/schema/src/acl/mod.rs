@@ -20,14 +20,52 @@ use glob::Glob;
 
 /// What every user may do without keys: talk to the server, and load and find scripts.
 const CONNECTION: &[&str] = &[
-    "ping", "echo", "hello", "auth", "quit", "reset", "select", "client|setname", "client|getname", "client|id", "multi", "exec", "discard",
-    "unwatch", "time", "wait", "script|load", "script|exists", "readonly", "readwrite", "cluster|slots", "cluster|shards", "cluster|nodes",
+    "ping",
+    "echo",
+    "hello",
+    "auth",
+    "quit",
+    "reset",
+    "select",
+    "client|setname",
+    "client|getname",
+    "client|id",
+    "multi",
+    "exec",
+    "discard",
+    "unwatch",
+    "time",
+    "wait",
+    "script|load",
+    "script|exists",
+    "readonly",
+    "readwrite",
+    "cluster|slots",
+    "cluster|shards",
+    "cluster|nodes",
 ];
 
 /// Commands that a component may ask for by name.
 const EXTRAS: &[&str] = &[
-    "info", "dbsize", "scan", "slowlog|get", "slowlog|len", "latency|latest", "latency|history", "client|list", "client|info", "memory|stats",
-    "memory|doctor", "command", "command|count", "command|docs", "command|info", "publish", "lastsave", "cluster|info", "role",
+    "info",
+    "dbsize",
+    "scan",
+    "slowlog|get",
+    "slowlog|len",
+    "latency|latest",
+    "latency|history",
+    "client|list",
+    "client|info",
+    "memory|stats",
+    "memory|doctor",
+    "command",
+    "command|count",
+    "command|docs",
+    "command|info",
+    "publish",
+    "lastsave",
+    "cluster|info",
+    "role",
 ];
 
 /// The ACL users of a contract.
@@ -89,11 +127,20 @@ impl<'c> Acl<'c> {
     pub fn effective(&self, component: &str, key: &str) -> Option<(String, String)> {
         let user = self.users.iter().find(|user| user.name == component)?;
         self.contract.key(key)?;
-        let declared = user.grants.get(key).map(|verbs| words(verbs)).unwrap_or_default();
-        let mut extra: Vec<String> = user.reaches.iter().filter(|reach| reach.to == key).map(|reach| format!("{} by {}", reach.access, reach.pattern)).collect();
+        let declared = user.grants.get(key).map(words).unwrap_or_default();
+        let mut extra: Vec<String> = user
+            .reaches
+            .iter()
+            .filter(|reach| reach.to == key)
+            .map(|reach| format!("{} by {}", reach.access, reach.pattern))
+            .collect();
         extra.sort();
         extra.dedup();
-        let effective = if extra.is_empty() { declared.clone() } else { [declared.clone(), extra.join(", ")].join(" + ") };
+        let effective = if extra.is_empty() {
+            declared.clone()
+        } else {
+            [declared.clone(), extra.join(", ")].join(" + ")
+        };
         Some((declared, effective))
     }
 }
@@ -154,7 +201,12 @@ pub(crate) fn check_extras(component: &Component) -> Vec<Diagnostic> {
         };
         Diagnostic::error(Code::AclCommand, message, component.at, "asks for it").help(help)
     };
-    component.extra.iter().filter(|extra| !EXTRAS.contains(&extra.to_lowercase().as_str())).map(refuse).collect()
+    component
+        .extra
+        .iter()
+        .filter(|extra| !EXTRAS.contains(&extra.to_lowercase().as_str()))
+        .map(refuse)
+        .collect()
 }
 
 /// The key families with their patterns and what was already found out about their meetings.
@@ -192,16 +244,27 @@ impl<'c> Families<'c> {
             }
         }
         reaches.dedup();
-        let mut rules: Vec<String> = ["resetkeys", "resetchannels", "clearselectors", "-@all"].map(str::to_owned).to_vec();
+        let mut rules: Vec<String> =
+            ["resetkeys", "resetchannels", "clearselectors", "-@all"].map(str::to_owned).to_vec();
         rules.extend(CONNECTION.iter().map(|command| format!("+{command}")));
         rules.extend(component.extra.iter().map(|command| format!("+{}", command.to_lowercase())));
         // A contract knows no channels; without this rule PUBLISH would be refused on every one of them.
-        rules.extend(component.extra.iter().filter(|command| command.eq_ignore_ascii_case("publish")).map(|_| "allchannels".to_owned()));
+        rules.extend(
+            component
+                .extra
+                .iter()
+                .filter(|command| command.eq_ignore_ascii_case("publish"))
+                .map(|_| "allchannels".to_owned()),
+        );
         rules.extend(self.selectors(&grants, &covered));
         User { name: component.name.clone(), rules, grants, reaches }
     }
 
-    fn selectors(&mut self, grants: &BTreeMap<String, BTreeSet<Verb>>, covered: &HashMap<(usize, Access), Vec<String>>) -> Vec<String> {
+    fn selectors(
+        &mut self,
+        grants: &BTreeMap<String, BTreeSet<Verb>>,
+        covered: &HashMap<(usize, Access), Vec<String>>,
+    ) -> Vec<String> {
         let mut groups: BTreeMap<(Vec<&str>, Access), Vec<String>> = BTreeMap::new();
         let mut readable = Vec::new();
         for (index, key) in self.contract.keys.iter().enumerate() {
@@ -212,12 +275,16 @@ impl<'c> Families<'c> {
                     commands.extend(if verb.writes() { EXPIRE } else { LOOK });
                     groups.entry((commands, verb.access())).or_default().extend(globs.iter().cloned());
                 }
+                // Holding a lock includes looking at it.
                 if matches!(verb, Verb::Peek | Verb::Hold) {
                     readable.extend(globs);
                 }
             }
         }
-        let mut selectors: Vec<String> = groups.into_iter().map(|((commands, access), globs)| selector(&commands, access, globs)).collect();
+        let mut selectors: Vec<String> = groups
+            .into_iter()
+            .map(|((commands, access), globs)| selector(&commands, access, globs))
+            .collect();
         if !readable.is_empty() {
             selectors.push(selector(&["eval_ro", "evalsha_ro"], Access::Read, readable));
         }
@@ -238,11 +305,20 @@ impl<'c> Families<'c> {
 
     fn loose(&mut self, index: usize, reading: bool) -> Rc<[Glob]> {
         let (contract, pattern) = (self.contract, &self.patterns[index]);
-        self.loose.entry((index, reading)).or_insert_with(|| Rc::new([glob::loose(contract, pattern, reading)])).clone()
+        self.loose
+            .entry((index, reading))
+            .or_insert_with(|| Rc::new([glob::loose(contract, pattern, reading)]))
+            .clone()
     }
 
     /// The loosest globs that reach nothing the component may not touch; else the strictest, with what they reach.
-    fn cover(&mut self, component: &Component, grants: &BTreeMap<String, BTreeSet<Verb>>, index: usize, access: Access) -> Covered {
+    fn cover(
+        &mut self,
+        component: &Component,
+        grants: &BTreeMap<String, BTreeSet<Verb>>,
+        index: usize,
+        access: Access,
+    ) -> Covered {
         let reading = access == Access::Read;
         let loose = self.loose(index, reading);
         let reaches = self.reaches(component, grants, index, access, &loose);
@@ -250,17 +326,32 @@ impl<'c> Families<'c> {
             return Covered { globs: loose, reaches };
         }
         let (contract, pattern) = (self.contract, &self.patterns[index]);
-        let strict = self.strict.entry((index, reading)).or_insert_with(|| glob::strict(contract, pattern, reading).map(Rc::from)).clone();
+        let strict = self
+            .strict
+            .entry((index, reading))
+            .or_insert_with(|| glob::strict(contract, pattern, reading).map(Rc::from))
+            .clone();
         match strict {
             Some(strict) => {
                 let still = self.reaches(component, grants, index, access, &strict);
-                if still.is_empty() { Covered { globs: strict, reaches: still } } else { Covered { globs: loose, reaches } }
+                if still.is_empty() {
+                    Covered { globs: strict, reaches: still }
+                } else {
+                    Covered { globs: loose, reaches }
+                }
             }
             None => Covered { globs: loose, reaches },
         }
     }
 
-    fn reaches(&mut self, component: &Component, grants: &BTreeMap<String, BTreeSet<Verb>>, from: usize, access: Access, globs: &[Glob]) -> Vec<Reach> {
+    fn reaches(
+        &mut self,
+        component: &Component,
+        grants: &BTreeMap<String, BTreeSet<Verb>>,
+        from: usize,
+        access: Access,
+        globs: &[Glob],
+    ) -> Vec<Reach> {
         let mut found = Vec::new();
         for to in (0..self.patterns.len()).filter(|&to| to != from) {
             let held = grants.get(&self.contract.keys[to].name);
@@ -302,7 +393,12 @@ impl<'c> Families<'c> {
 
     fn sample(&self, segments: &[Segment]) -> String {
         let text = |segment: &Segment| {
-            let value = segment.param.as_deref().and_then(|name| self.contract.param(name)).map(|param| param.sample()).unwrap_or_default();
+            let value = segment
+                .param
+                .as_deref()
+                .and_then(|name| self.contract.param(name))
+                .map(|param| param.sample())
+                .unwrap_or_default();
             format!("{}{value}{}", segment.prefix, segment.suffix)
         };
         segments.iter().map(text).collect::<Vec<_>>().join(":")

@@ -1,9 +1,9 @@
 //! Aliases and examples agree with the keys they stand on.
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::language::Language;
 use crate::model::{Contract, Key};
 use crate::naming::{Naming, language};
-use crate::language::Language;
 
 pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     let own = || contract.keys.iter().filter(|key| key.helper_of.is_none());
@@ -12,7 +12,8 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
 
 fn alias(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     let original = contract.key(key.life.alias_of.as_deref()?)?;
-    let error = |message: String, label: &str| Diagnostic::error(Code::LifeCycle, message, key.at.life, label);
+    let error =
+        |message: String, label: &str| Diagnostic::error(Code::LifeCycle, message, key.at.life, label);
     if original.name == key.name {
         return Some(error(format!("`{}` cannot be an alias of itself", key.name), "name another key"));
     }
@@ -20,9 +21,15 @@ fn alias(contract: &Contract, key: &Key) -> Option<Diagnostic> {
         let message = format!("`{}` is itself an alias of `{further}`", original.name);
         return Some(error(message, "name the original").also(original.at.life, "an alias too"));
     }
-    let error = |message: String, label: &str| Some(error(message, label).also(original.at.name, "the original"));
+    let error =
+        |message: String, label: &str| Some(error(message, label).also(original.at.name, "the original"));
     if original.types != key.types {
-        let message = format!("an alias has the type of its original: `{}` is a {}, not a {}", original.name, original.type_words(), key.type_words());
+        let message = format!(
+            "an alias has the type of its original: `{}` is a {}, not a {}",
+            original.name,
+            original.type_words(),
+            key.type_words()
+        );
         return error(message, "another type");
     }
     let sorted = |key: &Key| {
@@ -31,7 +38,10 @@ fn alias(contract: &Contract, key: &Key) -> Option<Diagnostic> {
         params
     };
     if sorted(original) != sorted(key) {
-        return error(format!("an alias has the placeholders of its original: `{}`", original.pattern), "other placeholders");
+        return error(
+            format!("an alias has the placeholders of its original: `{}`", original.pattern),
+            "other placeholders",
+        );
     }
     None
 }
@@ -46,7 +56,8 @@ fn examples(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
     };
     let report = |example: &String| {
         let message = format!("the example `{example}` does not match `{pattern}`");
-        Diagnostic::error(Code::Example, message, key.at.example, "does not match").also(key.at.pattern, "this pattern")
+        Diagnostic::error(Code::Example, message, key.at.example, "does not match")
+            .also(key.at.pattern, "this pattern")
     };
     key.examples.iter().filter(misses).map(report).collect()
 }

@@ -37,9 +37,14 @@ impl Names<'_> {
         for key in &contract.keys {
             if let Some(first) = seen.insert(&key.name, key.at.name) {
                 let message = format!("a helper key is called `{}` like another key", key.name);
-                let (own, host) = if key.helper_of.is_some() { (first, key.at.name) } else { (key.at.name, first) };
+                let (own, host) =
+                    if key.helper_of.is_some() { (first, key.at.name) } else { (key.at.name, first) };
                 let host_label = "its kit primitive brings the helper key";
-                self.found.push(Diagnostic::error(Code::BadName, message, own, "this name is taken").also(host, host_label).help("rename the key"));
+                self.found.push(
+                    Diagnostic::error(Code::BadName, message, own, "this name is taken")
+                        .also(host, host_label)
+                        .help("rename the key"),
+                );
             }
             if key.helper_of.is_some() {
                 continue;
@@ -91,20 +96,38 @@ impl Names<'_> {
                 Some(_) => {}
                 None => {
                     let names: Vec<&str> = contract.params.iter().map(|param| param.name.as_str()).collect();
-                    let help = suggestion(name, &names).unwrap_or_else(|| format!("declare it: [param] {name} = {{ text = true }}"));
-                    self.found.push(Diagnostic::error(Code::UnknownName, format!("placeholder <{name}> is not declared"), within(pattern, name, at), NOT_DECLARED).help(help));
+                    let help = suggestion(name, &names)
+                        .unwrap_or_else(|| format!("declare it: [param] {name} = {{ text = true }}"));
+                    self.found.push(
+                        Diagnostic::error(
+                            Code::UnknownName,
+                            format!("placeholder <{name}> is not declared"),
+                            within(pattern, name, at),
+                            NOT_DECLARED,
+                        )
+                        .help(help),
+                    );
                 }
             }
         }
         if let Some((word, meant)) = self.meant_placeholder(pattern) {
             let message = format!("`{{{word}}}` is a literal hash tag, not a placeholder");
             let help = format!("write `<{meant}>`; with `tag = \"<{meant}>\"` it is the hash tag on Cluster");
-            self.found.push(Diagnostic::error(Code::BadPattern, message, at, "the same word in every key").help(help));
+            self.found.push(
+                Diagnostic::error(Code::BadPattern, message, at, "the same word in every key").help(help),
+            );
         }
         if let [first, second, ..] = with_colons.as_slice() {
-            let message = format!("<{first}> and <{second}> may both hold `:`, so a key could be split in more than one way");
-            let found = Diagnostic::error(Code::BadPattern, message, within(pattern, second, at), "may hold `:`");
-            self.found.push(found.also(within(pattern, first, at), "may hold `:` too").help("at most one placeholder with `colons = true` per pattern"));
+            let message = format!(
+                "<{first}> and <{second}> may both hold `:`, so a key could be split in more than one way"
+            );
+            let found =
+                Diagnostic::error(Code::BadPattern, message, within(pattern, second, at), "may hold `:`");
+            self.found.push(
+                found
+                    .also(within(pattern, first, at), "may hold `:` too")
+                    .help("at most one placeholder with `colons = true` per pattern"),
+            );
         }
         if pattern.params().count() > MAX_PARAMS {
             let message = format!("a pattern holds at most {MAX_PARAMS} placeholders");
@@ -114,17 +137,23 @@ impl Names<'_> {
 
     /// Braces around a word that is a placeholder but for its spelling: how most pages write placeholders.
     fn meant_placeholder<'p>(&self, pattern: &'p Pattern) -> Option<(&'p str, String)> {
-        let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+        let plain =
+            |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
         let word = pattern.braced().filter(|word| !word.contains('<'))?;
         let meant = self.contract.params.iter().find(|param| plain(&param.name) == plain(word))?;
         Some((word, meant.name.clone()))
     }
 
     fn no_raw_bytes(&mut self, pattern: &Pattern, at: Span) {
-        let raw = |name: &&str| self.contract.param(name).is_some_and(|param| matches!(param.kind, ParamKind::Bytes(_)));
+        let raw = |name: &&str| {
+            self.contract.param(name).is_some_and(|param| matches!(param.kind, ParamKind::Bytes(_)))
+        };
         if let Some(name) = pattern.params().find(raw) {
             let message = format!("<{name}> is raw bytes, which cannot stand in a key");
-            self.found.push(Diagnostic::error(Code::BadPattern, message, within(pattern, name, at), "raw bytes").help("use `hex`; raw bytes are for names of hash fields"));
+            self.found.push(
+                Diagnostic::error(Code::BadPattern, message, within(pattern, name, at), "raw bytes")
+                    .help("use `hex`; raw bytes are for names of hash fields"),
+            );
         }
     }
 
@@ -145,7 +174,9 @@ impl Names<'_> {
                 self.unknown("placeholder", name, &names, at, NAMED_HERE);
             }
             ValueType::Template(patterns) => patterns.iter().for_each(|pattern| self.pattern(pattern, at)),
-            ValueType::Json(Some(layout)) | ValueType::Cbor(Some(layout)) if self.contract.value(layout).is_none() => {
+            ValueType::Json(Some(layout)) | ValueType::Cbor(Some(layout))
+                if self.contract.value(layout).is_none() =>
+            {
                 let names: Vec<&str> = self.contract.values.iter().map(|value| value.name.as_str()).collect();
                 self.unknown("layout", layout, &names, at, NAMED_HERE);
             }
@@ -159,8 +190,17 @@ impl Names<'_> {
         match policy {
             Policy::Linked { to, .. } if self.contract.key(to).is_none() => {
                 let names: Vec<&str> = self.contract.keys.iter().map(|key| key.name.as_str()).collect();
-                let help = suggestion(to, &names).unwrap_or_else(|| "`to` names a key of this contract".to_owned());
-                self.found.push(Diagnostic::error(Code::TtlLink, format!("the TTL is linked to `{to}`, which does not exist"), at, "links to nothing").help(help));
+                let help =
+                    suggestion(to, &names).unwrap_or_else(|| "`to` names a key of this contract".to_owned());
+                self.found.push(
+                    Diagnostic::error(
+                        Code::TtlLink,
+                        format!("the TTL is linked to `{to}`, which does not exist"),
+                        at,
+                        "links to nothing",
+                    )
+                    .help(help),
+                );
             }
             Policy::After { event, .. } => self.event(event, at, NAMED_HERE),
             Policy::Pruned { by: Some(component), .. } => self.component(component, at, NAMED_HERE),
@@ -170,7 +210,8 @@ impl Names<'_> {
 
     fn component(&mut self, name: &str, at: Span, label: &str) {
         if self.contract.component(name).is_none() {
-            let names: Vec<&str> = self.contract.components.iter().map(|component| component.name.as_str()).collect();
+            let names: Vec<&str> =
+                self.contract.components.iter().map(|component| component.name.as_str()).collect();
             self.unknown("component", name, &names, at, label);
         }
     }
@@ -194,7 +235,10 @@ impl Names<'_> {
             [] => format!("this contract declares no {what}: put it into [{}]", section(what)),
             _ => format!("known: {}", known.join(", ")),
         });
-        self.found.push(Diagnostic::error(Code::UnknownName, format!("there is no {what} `{name}`"), at, label).help(help));
+        self.found.push(
+            Diagnostic::error(Code::UnknownName, format!("there is no {what} `{name}`"), at, label)
+                .help(help),
+        );
     }
 }
 
@@ -216,7 +260,8 @@ fn within(pattern: &Pattern, param: &str, at: Span) -> Span {
         _ => return at,
     };
     let part = format!("<{param}>");
-    text.find(&part).map_or(at, |offset| Span::new(at.start + quotes + offset, at.start + quotes + offset + part.len()))
+    text.find(&part)
+        .map_or(at, |offset| Span::new(at.start + quotes + offset, at.start + quotes + offset + part.len()))
 }
 
 fn suggestion(name: &str, known: &[&str]) -> Option<String> {

@@ -46,7 +46,9 @@ fn help(contract: &Contract, first: &Pattern, second: &Pattern) -> String {
             format!("say `except = [\"{word}\"]` in [param.{}], or give it a stricter check", param.name)
         }
         Some((param, word)) => format!("`legacy` in [param.{}] takes `{word}`: make it stricter", param.name),
-        None if first == second => "one pattern is one key: drop one of the two, or give it a pattern of its own".to_owned(),
+        None if first == second => {
+            "one pattern is one key: drop one of the two, or give it a pattern of its own".to_owned()
+        }
         None => "make the check of a placeholder stricter, or change one pattern".to_owned(),
     }
 }
@@ -58,7 +60,11 @@ fn fields(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
             if let Some(witness) = meet(contract, &other.name, &field.name) {
                 let message = format!("two fields of `{}` overlap: both match `{witness}`", key.name);
                 let help = help(contract, &other.name, &field.name);
-                found.push(Diagnostic::error(Code::Overlap, message, field.at, "this one").also(other.at, "and this one").help(help));
+                found.push(
+                    Diagnostic::error(Code::Overlap, message, field.at, "this one")
+                        .also(other.at, "and this one")
+                        .help(help),
+                );
             }
         }
     }
@@ -67,14 +73,20 @@ fn fields(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
 
 /// A key of both patterns. Segments are compared one by one while neither side can hold `:`; from there on exactly.
 fn meet(contract: &Contract, first: &Pattern, second: &Pattern) -> Option<String> {
-    let holds_colon = |segment: &Segment| segment.param.as_deref().and_then(|name| contract.param(name)).is_some_and(|param| param.colons);
+    let holds_colon = |segment: &Segment| {
+        segment.param.as_deref().and_then(|name| contract.param(name)).is_some_and(|param| param.colons)
+    };
     let (mut a, mut b) = (first.segments(), second.segments());
     let mut witness = String::new();
     while let ([left, rest_a @ ..], [right, rest_b @ ..]) = (a, b) {
         if holds_colon(left) || holds_colon(right) {
             break;
         }
-        witness.push_str(&language(contract, from_ref(left), true).meet(&language(contract, from_ref(right), true))?);
+        witness.push_str(&language(contract, from_ref(left), true).meet(&language(
+            contract,
+            from_ref(right),
+            true,
+        ))?);
         (a, b) = (rest_a, rest_b);
         match (a.is_empty(), b.is_empty()) {
             (true, true) => return Some(witness),

@@ -27,29 +27,48 @@ fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
         match owner.how {
             How::Reads | How::Writes if lists => {
                 let word = if owner.how == How::Reads { "reads" } else { "writes" };
-                let message = format!("`{word}` does not say what `{}` does to the list `{}`", owner.component, key.name);
-                let help = "consuming a list is a write: say `peeks`, `consumes`, `produces`, `removes` or `prunes`";
+                let message = format!(
+                    "`{word}` does not say what `{}` does to the list `{}`",
+                    owner.component, key.name
+                );
+                let help =
+                    "consuming a list is a write: say `peeks`, `consumes`, `produces`, `removes` or `prunes`";
                 found.push(Diagnostic::error(Code::Owners, message, owner.at, "which verb?").help(help));
             }
             How::By(verb) if !fits(verb, key) => found.push(misfit(verb, key, owner.at)),
             _ => {}
         }
         let writes = !matches!(owner.how, How::Reads | How::By(Verb::Peek));
-        if let Some(component) = contract.component(&owner.component).filter(|component| component.read_only && writes) {
+        if let Some(component) =
+            contract.component(&owner.component).filter(|component| component.read_only && writes)
+        {
             let message = format!("`{}` is read-only, but writes `{}`", owner.component, key.name);
-            found.push(Diagnostic::error(Code::Owners, message, owner.at, "a writer").also(component.at, "declared read-only"));
+            found.push(
+                Diagnostic::error(Code::Owners, message, owner.at, "a writer")
+                    .also(component.at, "declared read-only"),
+            );
         }
     }
     if !key.owners.iter().any(|owner| !matches!(owner.how, How::Reads | How::By(Verb::Peek))) {
         let message = format!("nobody writes `{}`", key.name);
-        let help = "a key that nobody writes is never there; name its writer, also when that is another program";
+        let help =
+            "a key that nobody writes is never there; name its writer, also when that is another program";
         found.push(Diagnostic::error(Code::Owners, message, key.at.name, "no writer").help(help));
     }
     for field in &key.fields {
         for component in field.writes.iter().filter(|component| !is_writer(key, component)) {
-            let message = format!("`{component}` owns the field `{}`, but does not write `{}`", field.name, key.name);
+            let message =
+                format!("`{component}` owns the field `{}`, but does not write `{}`", field.name, key.name);
             let help = format!("add `{component}` to the writers of [key.{}]", key.name);
-            found.push(Diagnostic::error(Code::Owners, message, field.at, "owned by a component that does not write the key").help(help));
+            found.push(
+                Diagnostic::error(
+                    Code::Owners,
+                    message,
+                    field.at,
+                    "owned by a component that does not write the key",
+                )
+                .help(help),
+            );
         }
     }
     found
@@ -64,12 +83,24 @@ fn check_touch(contract: &Contract, op: &Op, touched: &OpKey) -> Vec<Diagnostic>
             continue;
         }
         for (component, at) in &op.by {
-            let allowed = if verb.writes() { is_writer(key, component) } else { key.owners.iter().any(|owner| owner.component == *component) };
+            let allowed = if verb.writes() {
+                is_writer(key, component)
+            } else {
+                key.owners.iter().any(|owner| owner.component == *component)
+            };
             if !allowed {
                 let kind = if verb.writes() { "write" } else { "read" };
-                let message = format!("operation `{}` lets `{component}` {verb} `{}`, which it may not {kind}", op.name, key.name);
-                let help = format!("add `{component}` to the owners of [key.{}], or take it out of `by`", key.name);
-                found.push(Diagnostic::error(Code::Owners, message, touched.at, format!("{verb}")).also(*at, "by this component").help(help));
+                let message = format!(
+                    "operation `{}` lets `{component}` {verb} `{}`, which it may not {kind}",
+                    op.name, key.name
+                );
+                let help =
+                    format!("add `{component}` to the owners of [key.{}], or take it out of `by`", key.name);
+                found.push(
+                    Diagnostic::error(Code::Owners, message, touched.at, format!("{verb}"))
+                        .also(*at, "by this component")
+                        .help(help),
+                );
             }
         }
     }
@@ -77,7 +108,9 @@ fn check_touch(contract: &Contract, op: &Op, touched: &OpKey) -> Vec<Diagnostic>
 }
 
 fn is_writer(key: &Key, component: &str) -> bool {
-    key.owners.iter().any(|owner| owner.component == component && !matches!(owner.how, How::Reads | How::By(Verb::Peek)))
+    key.owners
+        .iter()
+        .any(|owner| owner.component == component && !matches!(owner.how, How::Reads | How::By(Verb::Peek)))
 }
 
 fn fits(verb: Verb, key: &Key) -> bool {
@@ -85,7 +118,13 @@ fn fits(verb: Verb, key: &Key) -> bool {
 }
 
 fn misfit(verb: Verb, key: &Key, at: crate::diagnostic::Span) -> Diagnostic {
-    let usable: Vec<&str> = Verb::ALL.iter().filter(|verb| fits(**verb, key)).map(|verb| verb.word()).collect();
-    Diagnostic::error(Code::Verb, format!("a {} cannot be the object of `{verb}`", key.type_words()), at, format!("`{}` is a {}", key.name, key.type_words()))
-        .help(format!("verbs for it: {}", usable.join(", ")))
+    let usable: Vec<&str> =
+        Verb::ALL.iter().filter(|verb| fits(**verb, key)).map(|verb| verb.word()).collect();
+    Diagnostic::error(
+        Code::Verb,
+        format!("a {} cannot be the object of `{verb}`", key.type_words()),
+        at,
+        format!("`{}` is a {}", key.name, key.type_words()),
+    )
+    .help(format!("verbs for it: {}", usable.join(", ")))
 }

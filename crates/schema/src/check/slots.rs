@@ -12,11 +12,17 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
 fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
     let [first, others @ ..] = op.keys.as_slice() else {
         let message = format!("operation `{}` touches no key", op.name);
-        return Some(Diagnostic::error(Code::Missing, message, op.at, "here").help("say which verbs it needs on which keys, as in `keys = { queue = \"consume\" }`"));
+        return Some(
+            Diagnostic::error(Code::Missing, message, op.at, "here")
+                .help("say which verbs it needs on which keys, as in `keys = { queue = \"consume\" }`"),
+        );
     };
     if op.script.is_some() && !op.atomic {
         let message = format!("operation `{}` has a script, so it is one step", op.name);
-        return Some(Diagnostic::error(Code::BadValue, message, op.at, "here").help("drop `atomic = false` or the script"));
+        return Some(
+            Diagnostic::error(Code::BadValue, message, op.at, "here")
+                .help("drop `atomic = false` or the script"),
+        );
     }
     if others.is_empty() || !op.atomic {
         return None;
@@ -34,10 +40,17 @@ fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
             let message = format!("operation `{}` is one script over keys on different slots", op.name);
             let shared = anchor.pattern.params().find(|name| key.pattern.params().any(|own| own == *name));
             let help = match shared.filter(|_| anchor.tag.is_none() && key.tag.is_none()) {
-                Some(param) => format!("keys of one script share a hash tag: say `tag = \"<{param}>\"` on both, or once in [contract]"),
-                None => "keys of one script share a hash tag; feed a key on another slot through an outbox".to_owned(),
+                Some(param) => format!(
+                    "keys of one script share a hash tag: say `tag = \"<{param}>\"` on both, or once in [contract]"
+                ),
+                None => "keys of one script share a hash tag; feed a key on another slot through an outbox"
+                    .to_owned(),
             };
-            return Some(Diagnostic::error(Code::CrossSlot, message, other.at, slot_of(key)).also(first.at, slot_of(anchor)).help(help));
+            return Some(
+                Diagnostic::error(Code::CrossSlot, message, other.at, slot_of(key))
+                    .also(first.at, slot_of(anchor))
+                    .help(help),
+            );
         }
     }
     None

@@ -38,7 +38,9 @@ fn facts(contract: &Contract, key: &Key) -> Vec<String> {
     facts.extend(touches(contract, key));
     match &key.tag {
         Some(Tag::Braced(tag)) => facts.push(format!("Hash tag, always: {}", code(&format!("{{{tag}}}")))),
-        Some(_) => facts.push(format!("On Cluster: {}", code(Naming::tagged(contract).pattern(key).as_str()))),
+        Some(_) => {
+            facts.push(format!("On Cluster: {}", code(Naming::tagged(contract).pattern(key).as_str())))
+        }
         None => facts.push("On Cluster: a slot of its own; never in one script with other keys".to_owned()),
     }
     if key.via_outbox {
@@ -54,11 +56,29 @@ fn facts(contract: &Contract, key: &Key) -> Vec<String> {
         facts.push(format!("Every id here is a member of [{of}](#{of})"));
     }
     facts.extend(life_words(&key.life).into_iter().map(|words| format!("**{words}**")));
-    let helpers: Vec<&Key> = contract.keys.iter().filter(|other| other.helper_of.as_ref().is_some_and(|helper| helper.host == key.name)).collect();
+    let helpers: Vec<&Key> = contract
+        .keys
+        .iter()
+        .filter(|other| other.helper_of.as_ref().is_some_and(|helper| helper.host == key.name))
+        .collect();
     if !helpers.is_empty() {
-        let kits: std::collections::BTreeSet<&str> = helpers.iter().filter_map(|helper| helper.helper_of.as_ref().map(|of| of.kit.as_str())).collect();
-        let list: Vec<String> = helpers.iter().map(|helper| format!("{} ({})", code(Naming::plain(contract).pattern(helper).as_str()), helper.type_words())).collect();
-        facts.push(format!("Helper keys of the {}: {}", kits.into_iter().collect::<Vec<_>>().join(" and "), list.join(", ")));
+        let kits: std::collections::BTreeSet<&str> =
+            helpers.iter().filter_map(|helper| helper.helper_of.as_ref().map(|of| of.kit.as_str())).collect();
+        let list: Vec<String> = helpers
+            .iter()
+            .map(|helper| {
+                format!(
+                    "{} ({})",
+                    code(Naming::plain(contract).pattern(helper).as_str()),
+                    helper.type_words()
+                )
+            })
+            .collect();
+        facts.push(format!(
+            "Helper keys of the {}: {}",
+            kits.into_iter().collect::<Vec<_>>().join(" and "),
+            list.join(", ")
+        ));
     }
     facts
 }
@@ -66,21 +86,31 @@ fn facts(contract: &Contract, key: &Key) -> Vec<String> {
 fn lives(key: &Key) -> String {
     let mut words = match &key.ttl.policy {
         Policy::None => "until it is deleted".to_owned(),
-        Policy::Fixed(lasts) => format!("{} from its creation; writing does not renew it", show_duration(*lasts)),
+        Policy::Fixed(lasts) => {
+            format!("{} from its creation; writing does not renew it", show_duration(*lasts))
+        }
         Policy::Sliding(lasts) => format!("{} from the last write", show_duration(*lasts)),
         Policy::Linked { to, at_least: None } => format!("never shorter than its [{to}](#{to})"),
-        Policy::Linked { to, at_least: Some(lasts) } => format!("{} from its last write, never shorter than its [{to}](#{to})", show_duration(*lasts)),
-        Policy::Refreshed(lasts) => format!("{}, renewed by every write and by a job; when it is absent it is rebuilt", show_duration(*lasts)),
+        Policy::Linked { to, at_least: Some(lasts) } => {
+            format!("{} from its last write, never shorter than its [{to}](#{to})", show_duration(*lasts))
+        }
+        Policy::Refreshed(lasts) => format!(
+            "{}, renewed by every write and by a job; when it is absent it is rebuilt",
+            show_duration(*lasts)
+        ),
         Policy::Pruned { members, key: life, by } => {
             let who = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-            let life = life.map_or("the key itself does not expire".to_owned(), |life| format!("the key lives {} from the last write", show_duration(life)));
+            let life = life.map_or("the key itself does not expire".to_owned(), |life| {
+                format!("the key lives {} from the last write", show_duration(life))
+            });
             format!("members older than {} are removed{who}; {life}", show_duration(*members))
         }
         Policy::After { event, lasts, before } => {
             let until = match before {
                 None => String::new(),
                 Some(before) => {
-                    let plus = before.plus.as_ref().map(|plus| format!("the {plus} and ")).unwrap_or_default();
+                    let plus =
+                        before.plus.as_ref().map(|plus| format!("the {plus} and ")).unwrap_or_default();
                     format!("; until then at most {plus}{}", show_duration(before.lasts))
                 }
             };
@@ -103,7 +133,8 @@ fn holds(key: &Key) -> Vec<String> {
         Some(RedisType::List) => "Items",
         _ => "Members",
     };
-    let mut facts: Vec<String> = key.element.iter().map(|kind| format!("{word}: {}", cell(&kind.to_string()))).collect();
+    let mut facts: Vec<String> =
+        key.element.iter().map(|kind| format!("{word}: {}", cell(&kind.to_string()))).collect();
     facts.extend(key.score.iter().map(|kind| format!("Score: {}", cell(&kind.to_string()))));
     facts
 }
@@ -113,7 +144,9 @@ fn limits(limits: &Limits) -> Option<String> {
         limits.bytes.map(show_size),
         limits.fields.map(|fields| format!("{fields} fields")),
         limits.members.map(|members| format!("{members} members")),
-        limits.total.map(|total| format!("{} with everything linked to it, as one compressed snapshot", show_size(total))),
+        limits.total.map(|total| {
+            format!("{} with everything linked to it, as one compressed snapshot", show_size(total))
+        }),
     ]
     .into_iter()
     .flatten()
@@ -161,7 +194,11 @@ pub(super) fn life_words(life: &LifeCycle) -> Vec<String> {
 /// Lines for a shell: what is in it, and how long it still lives.
 fn look(contract: &Contract, key: &Key) -> Vec<String> {
     let sample = key.examples.first().cloned().unwrap_or_else(|| sample(contract, key));
-    let quoted = if sample.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:.-#/@+".contains(&b)) { sample } else { format!("'{sample}'") };
+    let quoted = if sample.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:.-#/@+".contains(&b)) {
+        sample
+    } else {
+        format!("'{sample}'")
+    };
     let read = |kind: &RedisType| match kind {
         RedisType::String => format!("redis-cli GET {quoted}"),
         RedisType::Hash => format!("redis-cli HGETALL {quoted}"),
@@ -178,7 +215,12 @@ fn look(contract: &Contract, key: &Key) -> Vec<String> {
 }
 
 fn sample(contract: &Contract, key: &Key) -> String {
-    let samples: Vec<(String, String)> = key.pattern.params().filter_map(|name| Some((name.to_owned(), contract.param(name)?.sample()))).collect();
-    let values: Vec<(&str, &str)> = samples.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let samples: Vec<(String, String)> = key
+        .pattern
+        .params()
+        .filter_map(|name| Some((name.to_owned(), contract.param(name)?.sample())))
+        .collect();
+    let values: Vec<(&str, &str)> =
+        samples.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     key.render(contract, &Naming::plain(contract), crate::render::Purpose::Read, &values).unwrap_or_default()
 }

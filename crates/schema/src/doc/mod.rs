@@ -49,7 +49,8 @@ impl Page {
 
     /// A table, without columns that are empty in every row.
     fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
-        let used: Vec<usize> = (0..heads.len()).filter(|&column| rows.iter().any(|row| !row[column].is_empty())).collect();
+        let used: Vec<usize> =
+            (0..heads.len()).filter(|&column| rows.iter().any(|row| !row[column].is_empty())).collect();
         let line = |cells: Vec<&str>| format!("| {} |", cells.join(" | "));
         self.line(line(used.iter().map(|&column| heads[column]).collect()));
         self.line(line(used.iter().map(|_| "---").collect()));
@@ -73,7 +74,11 @@ fn head(page: &mut Page, contract: &Contract) {
     }
     let _ = write!(facts, ", {} operations, {} components.", contract.ops.len(), contract.components.len());
     if !contract.namespace.is_empty() {
-        let _ = write!(facts, " Keys live under the namespace `{}`, which a deployment may change.", contract.namespace);
+        let _ = write!(
+            facts,
+            " Keys live under the namespace `{}`, which a deployment may change.",
+            contract.namespace
+        );
     }
     page.line(facts);
     page.line("Generated from `keys.toml`; do not edit.");
@@ -86,7 +91,8 @@ fn overview(page: &mut Page, contract: &Contract) {
         let name = format!("[{}](#{})", key.name, key.name);
         vec![name, code(naming.pattern(key).as_str()), key.type_words(), key.ttl.policy.to_string()]
     };
-    let rows: Vec<Vec<String>> = contract.keys.iter().filter(|key| key.helper_of.is_none()).map(row).collect();
+    let rows: Vec<Vec<String>> =
+        contract.keys.iter().filter(|key| key.helper_of.is_none()).map(row).collect();
     page.line("## How long things live");
     page.gap();
     page.table(&["key", "pattern", "type", "time to live"], &rows);
@@ -114,9 +120,16 @@ fn components(page: &mut Page, contract: &Contract) {
     let row = |component: &crate::model::Component| {
         let grants = acl::grants(contract, &component.name);
         let own = |name: &&String| contract.key(name).is_some_and(|key| key.helper_of.is_none());
-        let writes: Vec<&str> = grants.iter().filter(|(name, verbs)| own(name) && verbs.iter().any(|verb| verb.writes())).map(|(name, _)| name.as_str()).collect();
-        let reads: Vec<&str> =
-            grants.iter().filter(|(name, verbs)| own(name) && !verbs.iter().any(|verb| verb.writes())).map(|(name, _)| name.as_str()).collect();
+        let writes: Vec<&str> = grants
+            .iter()
+            .filter(|(name, verbs)| own(name) && verbs.iter().any(|verb| verb.writes()))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let reads: Vec<&str> = grants
+            .iter()
+            .filter(|(name, verbs)| own(name) && !verbs.iter().any(|verb| verb.writes()))
+            .map(|(name, _)| name.as_str())
+            .collect();
         let all = |names: Vec<&str>| if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
         vec![format!("**{}**", component.name), cell(&component.doc), all(writes), all(reads)]
     };
@@ -148,7 +161,13 @@ fn operations(page: &mut Page, contract: &Contract) {
     page.gap();
     let row = |op: &crate::model::Op| {
         let by: Vec<&str> = op.by.iter().map(|(by, _)| by.as_str()).collect();
-        let touch = |key: &crate::model::OpKey| format!("{} {}", key.verbs.iter().map(|verb| verb.word()).collect::<Vec<_>>().join(" and "), key.key);
+        let touch = |key: &crate::model::OpKey| {
+            format!(
+                "{} {}",
+                key.verbs.iter().map(|verb| verb.word()).collect::<Vec<_>>().join(" and "),
+                key.key
+            )
+        };
         let keys: Vec<String> = op.keys.iter().map(touch).collect();
         let how = match (&op.script, op.atomic) {
             (Some(script), _) => code(script),
@@ -216,7 +235,13 @@ fn fields(page: &mut Page, fields: &[Field]) {
         notes.retain(|note| !note.is_empty());
         let kind = if field.nullable { format!("{}, or null", field.kind) } else { field.kind.to_string() };
         let required = if field.required { "yes" } else { "" };
-        vec![code(field.name.as_str()), cell(&kind), required.to_owned(), field.example.as_deref().map(code).unwrap_or_default(), cell(&notes.join(" "))]
+        vec![
+            code(field.name.as_str()),
+            cell(&kind),
+            required.to_owned(),
+            field.example.as_deref().map(code).unwrap_or_default(),
+            cell(&notes.join(" ")),
+        ]
     };
     let rows: Vec<Vec<String>> = fields.iter().map(row).collect();
     page.table(&["field", "holds", "always there", "example", ""], &rows);
@@ -247,9 +272,13 @@ fn code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
-/// Text inside a table cell.
+/// Text inside a table cell. What stands in backticks is literal already.
 fn cell(text: &str) -> String {
-    text.replace('\n', " ").replace('|', "\\|").replace('<', "&lt;")
+    let text = text.replace('\n', " ").replace('|', "\\|");
+    let part = |(index, part): (usize, &str)| {
+        if index % 2 == 0 { part.replace('<', "&lt;") } else { format!("`{part}`") }
+    };
+    text.split('`').enumerate().map(part).collect()
 }
 
 fn sentence(text: &str) -> String {

@@ -26,12 +26,16 @@ pub(super) fn section(page: &mut Page, contract: &Contract) {
         root.draw("", &mut lines);
     }
     let width = lines.iter().map(|(text, _)| text.chars().count()).max().unwrap_or(0).min(60);
+    let type_width =
+        lines.iter().filter_map(|(_, key)| Some(key.as_ref()?.type_words().len())).max().unwrap_or(0);
     page.line("## The keyspace");
     page.gap();
     page.line("```text");
     for (text, key) in lines {
         let pad = width.saturating_sub(text.chars().count());
-        let words = key.map(|key| format!("  {:7} {}", key.type_words(), first_sentence(&key.doc))).unwrap_or_default();
+        let words = key
+            .map(|key| format!("  {:type_width$}  {}", key.type_words(), in_short(&key.doc)))
+            .unwrap_or_default();
         page.line(format!("{text}{}{words}", " ".repeat(pad)));
     }
     page.line("```");
@@ -76,7 +80,12 @@ impl<'c> Branch<'c> {
     }
 }
 
-fn first_sentence(text: &str) -> &str {
-    let end = text.find(". ").or_else(|| text.find(": ")).unwrap_or(text.len());
-    text[..end].trim_end_matches('.')
+/// The first sentence; of a long one only what stands before its first pause.
+fn in_short(text: &str) -> &str {
+    const LONG: usize = 72;
+    let sentence = &text[..text.find(". ").unwrap_or(text.len())];
+    let pause = || [": ", "; ", ", "].iter().filter_map(|mark| sentence.find(mark)).min();
+    let end =
+        if sentence.chars().count() > LONG { pause().unwrap_or(sentence.len()) } else { sentence.len() };
+    sentence[..end].trim_end_matches('.')
 }

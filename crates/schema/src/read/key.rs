@@ -4,7 +4,7 @@ use super::types::life_cycle;
 use super::words::TTL;
 use super::{Reader, closest};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::model::{Before, How, Key, KeyPlaces, Limits, Owner, Policy, Tag, Ttl, ValueType};
+use crate::model::{Before, How, Key, KeyPlaces, Owner, Policy, Tag, Ttl, ValueType};
 use crate::node::{Kind, Name, Node, Table};
 use crate::pattern::Pattern;
 use crate::units;
@@ -20,8 +20,14 @@ impl Reader<'_> {
             ttl: at("ttl"),
             max: at("max"),
             tag: at("tag"),
-            life: ["alias_of", "replaced_by"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
-            refers: ["member_of", "index_of", "fields_of", "via"].iter().find_map(|word| table.get(word)).map_or(name.at, |node| node.at),
+            life: ["alias_of", "replaced_by"]
+                .iter()
+                .find_map(|word| table.get(word))
+                .map_or(name.at, |node| node.at),
+            refers: ["member_of", "index_of", "fields_of", "via"]
+                .iter()
+                .find_map(|word| table.get(word))
+                .map_or(name.at, |node| node.at),
             example: at("example"),
         };
         let pattern = table.text("pattern").and_then(|text| self.pattern(text, places.pattern));
@@ -38,7 +44,7 @@ impl Reader<'_> {
             types: types?,
             tag,
             ttl,
-            max: table.get("max").map(|max| self.limits(max)).unwrap_or_else(Limits::default),
+            max: table.get("max").map(|max| self.limits(max)).unwrap_or_default(),
             doc: text("doc").unwrap_or_default(),
             note: text("note"),
             fields,
@@ -51,7 +57,13 @@ impl Reader<'_> {
             fields_of: text("fields_of"),
             helper_of: None,
             acl_reach: text("acl_reach"),
-            examples: table.get("example").map(Node::texts).unwrap_or_default().into_iter().map(|name| name.text).collect(),
+            examples: table
+                .get("example")
+                .map(Node::texts)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|name| name.text)
+                .collect(),
             life: life_cycle(table),
             uses: uses(table),
             at: places,
@@ -68,7 +80,13 @@ impl Reader<'_> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("types: {}", all.join(", ")),
                 };
-                self.error(Code::BadValue, format!("`{}` is not a Redis type", word.text), word.at, "not known").help = Some(help);
+                self.error(
+                    Code::BadValue,
+                    format!("`{}` is not a Redis type", word.text),
+                    word.at,
+                    "not known",
+                )
+                .help = Some(help);
                 return None;
             };
             if types.contains(&kind) {
@@ -81,16 +99,26 @@ impl Reader<'_> {
     }
 
     fn element(&mut self, table: &Table, types: &Option<Vec<RedisType>>) -> Option<ValueType> {
-        let words = [("value", RedisType::String), ("items", RedisType::List), ("members", RedisType::Set), ("score", RedisType::Zset)];
+        let words = [
+            ("value", RedisType::String),
+            ("items", RedisType::List),
+            ("members", RedisType::Set),
+            ("score", RedisType::Zset),
+        ];
         let types = types.as_ref()?;
         let mut element = None;
         for (word, kind) in words {
             let Some(node) = table.get(word) else { continue };
             let fits = types.contains(&kind) || (word == "members" && types.contains(&RedisType::Zset));
             if !fits {
-                let message = format!("`{word}` does not go with a {}", types.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or "));
-                let help = "value: string; items: list; members: set and zset; score: zset; fields: hash and stream";
-                self.error(Code::BadValue, message, node.at, "not for this type").help = Some(help.to_owned());
+                let message = format!(
+                    "`{word}` does not go with a {}",
+                    types.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ")
+                );
+                let help =
+                    "value: string; items: list; members: set and zset; score: zset; fields: hash and stream";
+                self.error(Code::BadValue, message, node.at, "not for this type").help =
+                    Some(help.to_owned());
             } else if word != "score" {
                 element = self.value_type(node);
             }
@@ -109,11 +137,22 @@ impl Reader<'_> {
         self.fields(node)
     }
 
-    fn tag(&mut self, table: &Table, pattern: &Pattern, places: KeyPlaces, default: Option<&str>) -> Option<Tag> {
+    fn tag(
+        &mut self,
+        table: &Table,
+        pattern: &Pattern,
+        places: KeyPlaces,
+        default: Option<&str>,
+    ) -> Option<Tag> {
         let own = table.get("tag");
         if let Some(braced) = pattern.braced() {
             if own.is_some() {
-                self.error(Code::BadValue, "the pattern has its hash tag in braces already", places.tag, "a second tag");
+                self.error(
+                    Code::BadValue,
+                    "the pattern has its hash tag in braces already",
+                    places.tag,
+                    "a second tag",
+                );
             }
             return Some(Tag::Braced(braced.to_owned()));
         }
@@ -127,11 +166,17 @@ impl Reader<'_> {
         }
         if !is_part(pattern.as_str(), part) {
             let (message, label) = if pattern.as_str().contains(part) {
-                (format!("the hash tag `{part}` cuts a part of the pattern in two"), "takes whole words and whole <placeholders>")
+                (
+                    format!("the hash tag `{part}` cuts a part of the pattern in two"),
+                    "takes whole words and whole <placeholders>",
+                )
             } else {
                 (format!("the hash tag `{part}` is not a part of the pattern"), "not found there")
             };
-            self.found.push(Diagnostic::error(Code::BadValue, message, places.tag, label).also(places.pattern, "in this pattern"));
+            self.found.push(
+                Diagnostic::error(Code::BadValue, message, places.tag, label)
+                    .also(places.pattern, "in this pattern"),
+            );
             return None;
         }
         Some(Tag::Part(part.to_owned()))
@@ -142,7 +187,12 @@ impl Reader<'_> {
         let mut sound = true;
         for word in ["deprecated", "remove_after"] {
             if let Some((text, at)) = date(word).filter(|(text, _)| !is_date(text)) {
-                self.error(Code::LifeCycle, format!("`{word}` takes a date, not `{text}`"), at, "write YYYY-MM-DD");
+                self.error(
+                    Code::LifeCycle,
+                    format!("`{word}` takes a date, not `{text}`"),
+                    at,
+                    "write YYYY-MM-DD",
+                );
                 sound = false;
             }
         }
@@ -152,8 +202,14 @@ impl Reader<'_> {
                 self.error(Code::LifeCycle, message, at, "say first since when it is deprecated");
             }
             (Some((deprecated, since)), Some((removed, at))) if sound && removed < deprecated => {
-                let message = format!("`{}` would be removed on {removed}, before it is deprecated on {deprecated}", name.text);
-                self.found.push(Diagnostic::error(Code::LifeCycle, message, at, "too early").also(since, "deprecated only then"));
+                let message = format!(
+                    "`{}` would be removed on {removed}, before it is deprecated on {deprecated}",
+                    name.text
+                );
+                self.found.push(
+                    Diagnostic::error(Code::LifeCycle, message, at, "too early")
+                        .also(since, "deprecated only then"),
+                );
             }
             _ => {}
         }
@@ -173,7 +229,11 @@ impl Reader<'_> {
     fn ttl(&mut self, node: &Node) -> Option<Ttl> {
         let table = node.table()?;
         let policy = self.policy(table, node.at)?;
-        Some(Ttl { policy, doc: table.text("doc").map(str::to_owned), setting: table.text("setting").map(str::to_owned) })
+        Some(Ttl {
+            policy,
+            doc: table.text("doc").map(str::to_owned),
+            setting: table.text("setting").map(str::to_owned),
+        })
     }
 
     fn policy(&mut self, table: &Table, at: Span) -> Option<Policy> {
@@ -191,17 +251,29 @@ impl Reader<'_> {
                     None => format!("policies: {}", all.join(", ")),
                 };
                 let at = table.get("policy").map_or(at, |node| node.at);
-                self.error(Code::BadValue, format!("`{other}` is not a TTL policy"), at, "not known").help = Some(help);
+                self.error(Code::BadValue, format!("`{other}` is not a TTL policy"), at, "not known").help =
+                    Some(help);
                 return None;
             }
         };
         // What no policy knows is already told.
-        for (name, _) in table.entries.iter().filter(|(name, _)| TTL.iter().any(|word| word.name == name.text)) {
-            if !allowed.contains(&name.text.as_str()) && !["policy", "doc", "setting"].contains(&name.text.as_str()) {
-                self.error(Code::BadValue, format!("the policy `{word}` has no `{}`", name.text), name.at, "not for this policy");
+        for (name, _) in
+            table.entries.iter().filter(|(name, _)| TTL.iter().any(|word| word.name == name.text))
+        {
+            if !allowed.contains(&name.text.as_str())
+                && !["policy", "doc", "setting"].contains(&name.text.as_str())
+            {
+                self.error(
+                    Code::BadValue,
+                    format!("the policy `{word}` has no `{}`", name.text),
+                    name.at,
+                    "not for this policy",
+                );
             }
         }
-        let lasts = |reader: &mut Self| reader.needed(table, "for", word, at).and_then(|node| reader.parsed(node, units::duration));
+        let lasts = |reader: &mut Self| {
+            reader.needed(table, "for", word, at).and_then(|node| reader.parsed(node, units::duration))
+        };
         match word {
             "none" => Some(Policy::None),
             "fixed" => lasts(self).map(Policy::Fixed),
@@ -233,7 +305,12 @@ impl Reader<'_> {
     fn needed<'t>(&mut self, table: &'t Table, word: &str, policy: &str, at: Span) -> Option<&'t Node> {
         let node = table.get(word);
         if node.is_none() {
-            self.error(Code::Missing, format!("the policy `{policy}` needs `{word}`"), at, format!("says no `{word}`"));
+            self.error(
+                Code::Missing,
+                format!("the policy `{policy}` needs `{word}`"),
+                at,
+                format!("says no `{word}`"),
+            );
         }
         node
     }
@@ -241,10 +318,13 @@ impl Reader<'_> {
 
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let number = |part: &str, length: usize| (part.len() == length).then(|| part.parse::<u32>().ok()).flatten();
+    let number =
+        |part: &str, length: usize| (part.len() == length).then(|| part.parse::<u32>().ok()).flatten();
     match parts.as_slice() {
         [year, month, day] => {
-            number(year, 4).is_some() && number(month, 2).is_some_and(|m| (1..=12).contains(&m)) && number(day, 2).is_some_and(|d| (1..=31).contains(&d))
+            number(year, 4).is_some()
+                && number(month, 2).is_some_and(|m| (1..=12).contains(&m))
+                && number(day, 2).is_some_and(|d| (1..=31).contains(&d))
         }
         _ => false,
     }
@@ -282,7 +362,10 @@ fn uses(table: &Table) -> Vec<(String, Span)> {
         Kind::List(items) => items.iter().collect(),
         _ => vec![node],
     };
-    tables.iter().filter_map(|node| Some((node.table()?.text("kit")?.to_owned(), node.table()?.get("kit")?.at))).collect()
+    tables
+        .iter()
+        .filter_map(|node| Some((node.table()?.text("kit")?.to_owned(), node.table()?.get("kit")?.at)))
+        .collect()
 }
 
 fn first_entry(node: &Node) -> Span {

@@ -6,7 +6,9 @@ mod types;
 pub(crate) mod words;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::model::{Component, Contract, Encoding, Event, Key, Layout, Limits, Op, OpKey, Shape as LayoutShape, Version};
+use crate::model::{
+    Component, Contract, Encoding, Event, Key, Layout, Limits, Op, OpKey, Shape as LayoutShape, Version,
+};
 use crate::node::{Kind, Name, Node, Table};
 use crate::pattern::is_name;
 use crate::units;
@@ -41,9 +43,11 @@ pub(crate) fn contract(source: &str, table: &Table) -> (Contract, Vec<Diagnostic
     reader.head(head, &contract);
     let default_tag = head.and_then(|head| head.text("tag"));
     contract.params = reader.named(table, "param", is_name, |reader, name, node| reader.param(name, node));
-    contract.components = reader.named(table, "component", is_component, |_, name, node| Some(component(name, node)));
+    contract.components =
+        reader.named(table, "component", is_component, |_, name, node| Some(component(name, node)));
     contract.values = reader.named(table, "value", is_layout, |reader, name, node| reader.layout(name, node));
-    contract.keys = reader.named(table, "key", is_name, |reader, name, node| reader.key(name, node, default_tag));
+    contract.keys =
+        reader.named(table, "key", is_name, |reader, name, node| reader.key(name, node, default_tag));
     reader.default_tag(head, &contract.keys);
     contract.ops = reader.named(table, "op", is_name, |reader, name, node| reader.op(name, node));
     (contract, reader.found)
@@ -58,7 +62,13 @@ pub(crate) fn fragment_keys(source: &str, table: &Table) -> (Vec<Key>, Vec<Diagn
 }
 
 impl Reader<'_> {
-    pub(crate) fn error(&mut self, code: Code, message: impl Into<String>, at: Span, label: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn error(
+        &mut self,
+        code: Code,
+        message: impl Into<String>,
+        at: Span,
+        label: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.found.push(Diagnostic::error(code, message, at, label));
         let last = self.found.len() - 1;
         &mut self.found[last]
@@ -86,14 +96,28 @@ impl Reader<'_> {
         let Some(node) = head.and_then(|head| head.get("tag")) else { return };
         let Some(tag) = node.text() else { return };
         // Keys that could not be read may be the ones that have it.
-        if self.found.is_empty() && !keys.iter().any(|key| key.tag.as_ref().is_some_and(|own| own.template() == tag)) {
-            self.error(Code::BadValue, format!("no key has the hash tag `{tag}`"), node.at, "in no pattern").help =
+        if self.found.is_empty()
+            && !keys.iter().any(|key| key.tag.as_ref().is_some_and(|own| own.template() == tag))
+        {
+            self.error(
+                Code::BadValue,
+                format!("no key has the hash tag `{tag}`"),
+                node.at,
+                "in no pattern",
+            )
+            .help =
                 Some("a tag is a part of patterns, such as \"<swarm_id>\", or \"<namespace>\"".to_owned());
         }
     }
 
     /// Reads every entry of a table of tables, complaining about names that are not.
-    fn named<T>(&mut self, table: &Table, word: &str, valid: fn(&str) -> bool, mut read: impl FnMut(&mut Self, &Name, &Node) -> Option<T>) -> Vec<T> {
+    fn named<T>(
+        &mut self,
+        table: &Table,
+        word: &str,
+        valid: fn(&str) -> bool,
+        mut read: impl FnMut(&mut Self, &Name, &Node) -> Option<T>,
+    ) -> Vec<T> {
         let Some(entries) = table.table(word) else { return Vec::new() };
         let mut all = Vec::new();
         for (name, node) in &entries.entries {
@@ -121,7 +145,8 @@ impl Reader<'_> {
         }
         for word in words.iter().filter(|word| word.required && table.get(word.name).is_none()) {
             let message = format!("{place} has no `{}`", word.name);
-            self.error(Code::Missing, message, at, "add it here").help = Some(format!("`{}`: {}", word.name, word.doc));
+            self.error(Code::Missing, message, at, "add it here").help =
+                Some(format!("`{}`: {}", word.name, word.doc));
         }
     }
 
@@ -152,7 +177,9 @@ impl Reader<'_> {
                 }
                 true
             }
-            (Shape::Types, Kind::List(items)) => items.len() > 1 && items.iter().all(|item| item.text().or(item.table().map(|_| "")).is_some()),
+            (Shape::Types, Kind::List(items)) => {
+                items.len() > 1 && items.iter().all(|item| item.text().or(item.table().map(|_| "")).is_some())
+            }
             (Shape::Table(words) | Shape::Tables(words), Kind::Table(table)) => {
                 self.words(table, words, &format!("`{name}`"), node.at);
                 true
@@ -166,9 +193,16 @@ impl Reader<'_> {
             (Shape::Named(words) | Shape::NamedOrText(words), Kind::Table(table)) => {
                 for (entry, inner) in &table.entries {
                     match &inner.kind {
-                        Kind::Table(inner_table) => self.words(inner_table, words, &format!("[{name}.{}]", entry.text), entry.at),
+                        Kind::Table(inner_table) => {
+                            self.words(inner_table, words, &format!("[{name}.{}]", entry.text), entry.at)
+                        }
                         Kind::Text(_) if matches!(shape, Shape::NamedOrText(_)) => {}
-                        _ => self.wrong_shape(&format!("{name}.{}", entry.text), inner, expected_entry(shape), place),
+                        _ => self.wrong_shape(
+                            &format!("{name}.{}", entry.text),
+                            inner,
+                            expected_entry(shape),
+                            place,
+                        ),
                     }
                 }
                 true
@@ -178,13 +212,20 @@ impl Reader<'_> {
                     let fits = match shape {
                         Shape::TextByName => inner.text().is_some(),
                         Shape::TextsByName => match &inner.kind {
-                            Kind::List(items) => !items.is_empty() && items.iter().all(|item| item.text().is_some()),
+                            Kind::List(items) => {
+                                !items.is_empty() && items.iter().all(|item| item.text().is_some())
+                            }
                             _ => inner.text().is_some(),
                         },
                         _ => inner.text().is_some() || inner.table().is_some(),
                     };
                     if !fits {
-                        self.wrong_shape(&format!("{name}.{}", entry.text), inner, expected_entry(shape), place);
+                        self.wrong_shape(
+                            &format!("{name}.{}", entry.text),
+                            inner,
+                            expected_entry(shape),
+                            place,
+                        );
                     }
                 }
                 true
@@ -202,23 +243,38 @@ impl Reader<'_> {
             Kind::Flag(flag) => format!("this is {flag}"),
             Kind::Int(..0) => "this is below 0".to_owned(),
             Kind::List(items) if items.is_empty() => "this list is empty".to_owned(),
-            Kind::List(items) if items.len() == 1 && expected.contains("two or more") => "this list has one".to_owned(),
-            Kind::Int(_) | Kind::Other("a fraction") if expected == "a text" => format!("this is {}; put it in quotes", node.kind_name()),
+            Kind::List(items) if items.len() == 1 && expected.contains("two or more") => {
+                "this list has one".to_owned()
+            }
+            Kind::Int(_) | Kind::Other("a fraction") if expected == "a text" => {
+                format!("this is {}; put it in quotes", node.kind_name())
+            }
             _ => format!("this is {}", node.kind_name()),
         };
         self.error(Code::BadValue, message, node.at, label).help = match name {
             "ttl" => Some("as in `{ policy = \"sliding\", for = \"1h\" }`".to_owned()),
             "use" => Some("as in `{ kit = \"queue\" }`".to_owned()),
-            _ if name.starts_with("param.") => Some("as in `{ text = true }` or `{ like = '[a-z0-9]+' }`".to_owned()),
+            _ if name.starts_with("param.") => {
+                Some("as in `{ text = true }` or `{ like = '[a-z0-9]+' }`".to_owned())
+            }
             _ => None,
         };
     }
 
     fn version(&mut self, node: Option<&Node>) -> Version {
-        let Some((node, text)) = node.and_then(|node| node.text().map(|text| (node, text))) else { return Version::default() };
-        let parts = text.split_once('.').and_then(|(major, minor)| Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? }));
+        let Some((node, text)) = node.and_then(|node| node.text().map(|text| (node, text))) else {
+            return Version::default();
+        };
+        let parts = text.split_once('.').and_then(|(major, minor)| {
+            Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
+        });
         parts.unwrap_or_else(|| {
-            self.error(Code::BadValue, format!("`{text}` is not a version"), node.at, "write MAJOR.MINOR, such as \"1.0\"");
+            self.error(
+                Code::BadValue,
+                format!("`{text}` is not a version"),
+                node.at,
+                "write MAJOR.MINOR, such as \"1.0\"",
+            );
             Version::default()
         })
     }
@@ -266,7 +322,12 @@ impl Reader<'_> {
             Some("object") | None => LayoutShape::Object,
             Some(other) => {
                 let at = table.get("shape").map_or(name.at, |node| node.at);
-                self.error(Code::BadValue, format!("`{other}` is not a shape"), at, "object, array, list or map");
+                self.error(
+                    Code::BadValue,
+                    format!("`{other}` is not a shape"),
+                    at,
+                    "object, array, list or map",
+                );
                 LayoutShape::Object
             }
         };
@@ -275,15 +336,33 @@ impl Reader<'_> {
         let many = matches!(shape, LayoutShape::List | LayoutShape::Map);
         if table.get(if many { "of" } else { "fields" }).is_none() {
             let message = format!("[value.{}] does not say what it holds", name.text);
-            self.error(Code::Missing, message, name.at, if many { "a list or map needs `of`" } else { "needs `fields`" });
+            self.error(
+                Code::Missing,
+                message,
+                name.at,
+                if many { "a list or map needs `of`" } else { "needs `fields`" },
+            );
         }
-        Some(Layout { name: name.text.clone(), encoding, shape, doc: table.text("doc").unwrap_or_default().to_owned(), fields, of, at: name.at })
+        Some(Layout {
+            name: name.text.clone(),
+            encoding,
+            shape,
+            doc: table.text("doc").unwrap_or_default().to_owned(),
+            fields,
+            of,
+            at: name.at,
+        })
     }
 
     fn op(&mut self, name: &Name, node: &Node) -> Option<Op> {
         let table = node.table()?;
-        let named = |word: &str| table.get(word).map(Node::texts).unwrap_or_default().into_iter().map(|name| (name.text, name.at));
-        let keys = table.table("keys").map(|keys| keys.entries.iter().map(|(key, verbs)| self.op_key(key, verbs)).collect()).unwrap_or_default();
+        let named = |word: &str| {
+            table.get(word).map(Node::texts).unwrap_or_default().into_iter().map(|name| (name.text, name.at))
+        };
+        let keys = table
+            .table("keys")
+            .map(|keys| keys.entries.iter().map(|(key, verbs)| self.op_key(key, verbs)).collect())
+            .unwrap_or_default();
         Some(Op {
             name: name.text.clone(),
             doc: table.text("doc").unwrap_or_default().to_owned(),
@@ -307,7 +386,8 @@ impl Reader<'_> {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("verbs: {}", all.join(", ")),
                     };
-                    self.error(Code::Verb, format!("`{}` is not a verb", verb.text), verb.at, "not known").help = Some(help);
+                    self.error(Code::Verb, format!("`{}` is not a verb", verb.text), verb.at, "not known")
+                        .help = Some(help);
                 }
             }
         }
@@ -317,7 +397,10 @@ impl Reader<'_> {
 
 fn events(table: &Table) -> Vec<Event> {
     let Some(events) = table.table("event") else { return Vec::new() };
-    let event = |(name, node): &(Name, Node)| Event { name: name.text.clone(), doc: node.text().unwrap_or_default().to_owned() };
+    let event = |(name, node): &(Name, Node)| Event {
+        name: name.text.clone(),
+        doc: node.text().unwrap_or_default().to_owned(),
+    };
     events.entries.iter().map(event).collect()
 }
 
@@ -327,7 +410,13 @@ fn component(name: &Name, node: &Node) -> Component {
         name: name.text.clone(),
         doc: node.text().or(table.and_then(|table| table.text("doc"))).unwrap_or_default().to_owned(),
         read_only: table.is_some_and(|table| table.flag("read_only")),
-        extra: table.and_then(|table| table.get("extra")).map(Node::texts).unwrap_or_default().into_iter().map(|name| name.text).collect(),
+        extra: table
+            .and_then(|table| table.get("extra"))
+            .map(Node::texts)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|name| name.text)
+            .collect(),
         at: name.at,
     }
 }
@@ -364,7 +453,8 @@ fn expected_entry(shape: Shape) -> &'static str {
 }
 
 fn is_component(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
 }
 
 fn is_layout(text: &str) -> bool {

@@ -33,7 +33,8 @@ impl Reader<'_> {
             None => check.clone(),
             Some(legacy) => {
                 let shape = self.shape_check(legacy, colons)?;
-                let words = self.automaton(legacy.at, Dfa::words(except.iter().map(|word| word.text.as_str())))?;
+                let words =
+                    self.automaton(legacy.at, Dfa::words(except.iter().map(|word| word.text.as_str())))?;
                 let shape = self.automaton(legacy.at, shape.minus(&words))?;
                 self.automaton(legacy.at, shape.or(&check))?
             }
@@ -63,9 +64,14 @@ impl Reader<'_> {
         let [kind] = given.as_slice() else {
             let (code, message, label) = match given.as_slice() {
                 [] => (Code::Missing, format!("placeholder <{}> has no type", name.text), "untyped"),
-                _ => (Code::BadValue, format!("placeholder <{}> has several types: {}", name.text, given.join(", ")), "one too many"),
+                _ => (
+                    Code::BadValue,
+                    format!("placeholder <{}> has several types: {}", name.text, given.join(", ")),
+                    "one too many",
+                ),
             };
-            let help = format!("say exactly one of: {}; `text = true` takes any text", PARAM_KINDS.join(", "));
+            let help =
+                format!("say exactly one of: {}; `text = true` takes any text", PARAM_KINDS.join(", "));
             self.error(code, message, name.at, label).help = Some(help);
             return None;
         };
@@ -73,9 +79,14 @@ impl Reader<'_> {
         match (*kind, &node.kind) {
             ("text", _) => Some(ParamKind::Text),
             ("like", Kind::Text(regex)) => Some(ParamKind::Like(regex.clone())),
-            ("one_of", _) => Some(ParamKind::OneOf { words: node.texts().into_iter().map(|word| word.text).collect(), open: table.flag("open") }),
+            ("one_of", _) => Some(ParamKind::OneOf {
+                words: node.texts().into_iter().map(|word| word.text).collect(),
+                open: table.flag("open"),
+            }),
             ("int", Kind::Text(range)) => match IntRange::parse(range) {
-                Ok(range) if range.low.is_some_and(|low| low < 0) || range.high.is_some_and(|high| high < 0) => {
+                Ok(range)
+                    if range.low.is_some_and(|low| low < 0) || range.high.is_some_and(|high| high < 0) =>
+                {
                     self.error(Code::BadValue, "a number in a key has no sign", node.at, "starts below 0");
                     None
                 }
@@ -95,7 +106,14 @@ impl Reader<'_> {
         }
     }
 
-    fn check(&mut self, name: &Name, table: &Table, kind: &ParamKind, colons: bool, except: &[Name]) -> Option<Dfa> {
+    fn check(
+        &mut self,
+        name: &Name,
+        table: &Table,
+        kind: &ParamKind,
+        colons: bool,
+        except: &[Name],
+    ) -> Option<Dfa> {
         let at = PARAM_KINDS.iter().find_map(|kind| table.get(kind)).map_or(name.at, |node| node.at);
         let text = if colons { TEXT_WITH_COLONS } else { TEXT };
         let check = match kind {
@@ -107,7 +125,9 @@ impl Reader<'_> {
                 check
             }
             ParamKind::Int(range) => self.automaton(at, digits(*range))?,
-            ParamKind::Bytes(bytes) => self.automaton(at, Dfa::regex(&format!("[\\x00-\\xff]{{{bytes}}}")))?,
+            ParamKind::Bytes(bytes) => {
+                self.automaton(at, Dfa::regex(&format!("[\\x00-\\xff]{{{bytes}}}")))?
+            }
             ParamKind::Hex(bytes) => self.automaton(at, Dfa::regex(&format!("[0-9a-f]{{{}}}", bytes * 2)))?,
         };
         if except.is_empty() {
@@ -117,7 +137,12 @@ impl Reader<'_> {
         let rest = self.automaton(at, check.minus(&words))?;
         if rest.shortest().is_none() {
             let at = table.get("except").map_or(at, |node| node.at);
-            self.error(Code::LooseCheck, format!("`except` leaves no value for <{}>", name.text), at, "takes all of them away");
+            self.error(
+                Code::LooseCheck,
+                format!("`except` leaves no value for <{}>", name.text),
+                at,
+                "takes all of them away",
+            );
             return None;
         }
         Some(rest)
@@ -148,7 +173,12 @@ impl Reader<'_> {
         }
         match check.shortest() {
             Some(value) if value.is_empty() => {
-                self.error(Code::LooseCheck, "the check accepts the empty text", at, "would make an empty segment");
+                self.error(
+                    Code::LooseCheck,
+                    "the check accepts the empty text",
+                    at,
+                    "would make an empty segment",
+                );
                 None
             }
             None => {
@@ -189,6 +219,7 @@ fn digits(range: IntRange) -> Result<Dfa, String> {
     let longest = range.high.unwrap_or(i64::MAX).to_string().len();
     let digits = Dfa::regex(&format!("0|[1-9][0-9]{{0,{}}}", longest - 1))?;
     // The low end is exact as far as it can be spelled out; magnitudes beyond are compared as numbers.
-    let below: Vec<String> = (0..range.low.unwrap_or(0).min(SMALL_RANGE)).map(|number| number.to_string()).collect();
+    let below: Vec<String> =
+        (0..range.low.unwrap_or(0).min(SMALL_RANGE)).map(|number| number.to_string()).collect();
     digits.minus(&Dfa::words(below.iter().map(String::as_str))?)
 }

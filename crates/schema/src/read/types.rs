@@ -33,7 +33,13 @@ impl Reader<'_> {
             example: text("example"),
             default: text("default"),
             max: table.get("max").and_then(|max| self.field_max(max)),
-            writes: table.get("writes").map(Node::texts).unwrap_or_default().into_iter().map(|name| name.text).collect(),
+            writes: table
+                .get("writes")
+                .map(Node::texts)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|name| name.text)
+                .collect(),
             life: life_cycle(table),
             at: name.at,
         })
@@ -87,12 +93,17 @@ impl Reader<'_> {
             self.unknown_kind(kind, at);
             return None;
         }
-        let node = Node { at, kind: argument.map_or(Kind::Flag(true), |argument| Kind::Text(argument.to_owned())) };
+        let node =
+            Node { at, kind: argument.map_or(Kind::Flag(true), |argument| Kind::Text(argument.to_owned())) };
         self.kind(kind, &node, &Table::default())
     }
 
     fn long_type(&mut self, table: &Table, at: Span) -> Option<ValueType> {
-        let given: Vec<&(Name, Node)> = table.entries.iter().filter(|(name, _)| TYPE_KINDS.iter().any(|kind| kind.name == name.text)).collect();
+        let given: Vec<&(Name, Node)> = table
+            .entries
+            .iter()
+            .filter(|(name, _)| TYPE_KINDS.iter().any(|kind| kind.name == name.text))
+            .collect();
         for (name, node) in &table.entries {
             match TYPE_KINDS.iter().chain(TYPE_OPTIONS).find(|word| word.name == name.text) {
                 Some(word) => self.shape(&name.text, node, word.shape, "a type"),
@@ -102,10 +113,17 @@ impl Reader<'_> {
         match given.as_slice() {
             [(name, node)] => self.kind(&name.text, node, table),
             // An unknown word was meant to be the kind, and is already told.
-            [] if table.entries.iter().any(|(name, _)| !TYPE_OPTIONS.iter().any(|word| word.name == name.text)) => None,
+            [] if table
+                .entries
+                .iter()
+                .any(|(name, _)| !TYPE_OPTIONS.iter().any(|word| word.name == name.text)) =>
+            {
+                None
+            }
             [] => {
                 let kinds: Vec<&str> = TYPE_KINDS.iter().map(|word| word.name).collect();
-                self.error(Code::Missing, "the type is missing", at, "says no kind").help = Some(format!("one of: {}", kinds.join(", ")));
+                self.error(Code::Missing, "the type is missing", at, "says no kind").help =
+                    Some(format!("one of: {}", kinds.join(", ")));
                 None
             }
             [_, (second, _), ..] => {
@@ -119,9 +137,12 @@ impl Reader<'_> {
         let names: Vec<&str> = TYPE_KINDS.iter().chain(TYPE_OPTIONS).map(|word| word.name).collect();
         let help = match closest(kind, &names) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("kinds: {}", TYPE_KINDS.iter().map(|word| word.name).collect::<Vec<_>>().join(", ")),
+            None => {
+                format!("kinds: {}", TYPE_KINDS.iter().map(|word| word.name).collect::<Vec<_>>().join(", "))
+            }
         };
-        self.error(Code::UnknownWord, format!("a type has no word `{kind}`"), at, "not known here").help = Some(help);
+        self.error(Code::UnknownWord, format!("a type has no word `{kind}`"), at, "not known here").help =
+            Some(help);
     }
 
     fn kind(&mut self, kind: &str, node: &Node, table: &Table) -> Option<ValueType> {
@@ -135,7 +156,12 @@ impl Reader<'_> {
             Some(text) => match text.parse::<u32>() {
                 Ok(length) if length > 0 => Some(Some(length)),
                 _ => {
-                    reader.error(Code::BadValue, format!("`{text}` is not a number of bytes"), node.at, "here");
+                    reader.error(
+                        Code::BadValue,
+                        format!("`{text}` is not a number of bytes"),
+                        node.at,
+                        "here",
+                    );
                     None
                 }
             },
@@ -150,7 +176,12 @@ impl Reader<'_> {
             "bool" => match argument.as_deref().unwrap_or("true/false") {
                 words @ ("true/false" | "1/0") => Some(ValueType::Bool(words.to_owned())),
                 other => {
-                    self.error(Code::BadValue, format!("`{other}` is not a way to write a flag"), node.at, "\"true/false\" or \"1/0\"");
+                    self.error(
+                        Code::BadValue,
+                        format!("`{other}` is not a way to write a flag"),
+                        node.at,
+                        "\"true/false\" or \"1/0\"",
+                    );
                     None
                 }
             },
@@ -165,7 +196,8 @@ impl Reader<'_> {
             "like" => self.like(argument?, node.at),
             "param" => argument.map(ValueType::Param),
             "template" => {
-                let patterns: Vec<Option<Pattern>> = node.texts().iter().map(|text| self.pattern(&text.text, text.at)).collect();
+                let patterns: Vec<Option<Pattern>> =
+                    node.texts().iter().map(|text| self.pattern(&text.text, text.at)).collect();
                 patterns.into_iter().collect::<Option<Vec<_>>>().map(ValueType::Template)
             }
             "json" => Some(ValueType::Json(argument)),
@@ -174,7 +206,8 @@ impl Reader<'_> {
             "map" => self.value_type(node).map(|inner| ValueType::Map(Box::new(inner))),
             "any_of" => match &node.kind {
                 Kind::List(items) => {
-                    let kinds: Vec<Option<ValueType>> = items.iter().map(|item| self.value_type(item)).collect();
+                    let kinds: Vec<Option<ValueType>> =
+                        items.iter().map(|item| self.value_type(item)).collect();
                     kinds.into_iter().collect::<Option<Vec<_>>>().map(ValueType::AnyOf)
                 }
                 _ => None,
@@ -184,7 +217,12 @@ impl Reader<'_> {
     }
 
     /// An absent argument is no range; a bad one is an error.
-    fn range<R>(&mut self, argument: Option<&str>, at: Span, parse: impl Fn(&str) -> Result<R, String>) -> Option<Option<R>> {
+    fn range<R>(
+        &mut self,
+        argument: Option<&str>,
+        at: Span,
+        parse: impl Fn(&str) -> Result<R, String>,
+    ) -> Option<Option<R>> {
         match argument.map(parse) {
             None => Some(None),
             Some(Ok(range)) => Some(Some(range)),
@@ -203,7 +241,8 @@ impl Reader<'_> {
                 Some(other) => format!("`{other}` is not a format of time"),
                 None => "a time needs its format, as in `time:unix_ms`".to_owned(),
             };
-            self.error(Code::BadValue, message, at, "here").help = Some(format!("one of: {}", words.join(", ")));
+            self.error(Code::BadValue, message, at, "here").help =
+                Some(format!("one of: {}", words.join(", ")));
         }
         format.map(ValueType::Time)
     }
@@ -221,9 +260,11 @@ impl Reader<'_> {
         let mut moves = BTreeMap::new();
         for (from, to) in table.table("moves").map(|moves| moves.entries.as_slice()).unwrap_or_default() {
             let targets = to.texts();
-            for name in targets.iter().chain(std::iter::once(from)).filter(|name| !known.contains(&name.text)) {
+            for name in targets.iter().chain(std::iter::once(from)).filter(|name| !known.contains(&name.text))
+            {
                 let message = format!("`{}` is not one of the values", name.text);
-                self.error(Code::UnknownName, message, name.at, "not in one_of").help = Some(format!("one of: {}", known.join(", ")));
+                self.error(Code::UnknownName, message, name.at, "not in one_of").help =
+                    Some(format!("one of: {}", known.join(", ")));
             }
             moves.insert(from.text.clone(), targets.into_iter().map(|name| name.text).collect());
         }

@@ -77,7 +77,11 @@ pub(crate) const CONTRACT: &[Word] = &[
     must("name", Shape::Text, "The name, also for --schema."),
     must("version", Shape::Text, "MAJOR.MINOR of the data."),
     must("doc", Shape::Text, "What the keyspace is for."),
-    word("namespace", Shape::Text, "Put before every key with ':' when not empty; a deployment may set another one."),
+    word(
+        "namespace",
+        Shape::Text,
+        "Put before every key with ':' when not empty; a deployment may set another one.",
+    ),
     word("tag", Shape::Text, "Default hash tag: applies to every key whose pattern contains it."),
 ];
 
@@ -121,7 +125,11 @@ pub(crate) const COMPONENT: &[Word] = &[
 pub(crate) const KEY: &[Word] = &[
     must("pattern", Shape::Text, "Segments between ':'; placeholders are <name>."),
     must("type", Shape::Texts, "string, hash, list, set, zset or stream; two when the use decides."),
-    word("tag", Shape::TextOrFlag, "The part of the pattern that is the hash tag on Cluster; false for none."),
+    word(
+        "tag",
+        Shape::TextOrFlag,
+        "The part of the pattern that is the hash tag on Cluster; false for none.",
+    ),
     must("ttl", Shape::Table(TTL), "How long the key lives."),
     word("max", Shape::Table(MAX), "Limits of this key."),
     must("doc", Shape::Text, "What it is for."),
@@ -220,7 +228,11 @@ pub(crate) const TYPE_OPTIONS: &[Word] = &[
 
 pub(crate) const VALUE: &[Word] = &[
     must("encoding", Shape::Text, "json or cbor."),
-    word("shape", Shape::Text, "object; array: the fields by position; list or map: many of the type in `of`."),
+    word(
+        "shape",
+        Shape::Text,
+        "object; array: the fields by position; list or map: many of the type in `of`.",
+    ),
     word("doc", Shape::Text, "What it is."),
     word("fields", Shape::TypesByName, "Its fields."),
     word("of", Shape::Type, "list and map: what they hold."),

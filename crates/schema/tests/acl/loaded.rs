@@ -119,7 +119,7 @@ impl Loaded {
 
     /// Runs a command as a user and tells its reply.
     pub(crate) fn reply(&mut self, component: &str, words: &[&str]) -> Result<Value, String> {
-        command(words).query(self.connection(component)).map_err(text_of)
+        command(words).query(self.connection(component)).map_err(|error| text_of(&error))
     }
 
     /// Runs a command as a user. An error that is not about rights means that the test asked badly.
@@ -141,7 +141,7 @@ impl Loaded {
         }
         let replies: Vec<RedisResult<Value>> =
             all.query(self.connection(component)).unwrap_or_else(|error| panic!("{component}: {error}"));
-        let refused = |reply: RedisResult<Value>| reply.is_err_and(|error| is_refusal(&text_of(error)));
+        let refused = |reply: RedisResult<Value>| reply.is_err_and(|error| is_refusal(&text_of(&error)));
         replies.into_iter().map(|reply| expected(!refused(reply))).collect()
     }
 
@@ -158,6 +158,6 @@ fn command(words: &[&str]) -> Cmd {
     command
 }
 
-fn text_of(error: RedisError) -> String {
+fn text_of(error: &RedisError) -> String {
     format!("{} {error}", error.code().unwrap_or_default())
 }

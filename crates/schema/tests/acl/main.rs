@@ -1,7 +1,7 @@
 //! Generated ACL users do on a real server what the contract declares, and nothing else.
 //!
-//! Commands and scripts are executed, not asked about: `ACL DRYRUN` does not look inside scripts. What is expected comes from
-//! owners and operations and from the tests' own table of verbs, never from the generated key patterns.
+//! Commands and scripts are executed, not asked about: `ACL DRYRUN` does not look inside scripts. What is expected comes
+//! from owners and operations and from the tests' own table of verbs, never from the generated key patterns.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 mod details;
@@ -36,7 +36,7 @@ fn contract(system: &str) -> Contract {
 
 /// Every contract in both spellings of its keys.
 fn every_contract(program: &Path, mut check: impl FnMut(&str, &mut Loaded)) {
-    for contract in CONTRACTS.iter() {
+    for contract in &*CONTRACTS {
         let namings = [("plain", Naming::plain(contract)), ("hash tags", Naming::tagged(contract))];
         for (spelling, naming) in namings {
             let mut loaded = Loaded::new(program, Arc::clone(contract), naming);
@@ -54,8 +54,8 @@ fn operations_pass_for_their_owners_only(program: &Path) {
     every_contract(program, |name, loaded| {
         let tally = operations::try_all(loaded);
         println!("{name}: {tally}");
-        // Rights are to keys and commands, so where several share a key some could do another's step. In the
-        // sequencer that is the epoch's state, written by all stages; elsewhere it would be a contract too coarse.
+        // Rights are to keys and commands, not to steps: where several write one key, some could do another's step. In
+        // the sequencer that is the epoch's state, which every stage writes, and no other key.
         if loaded.contract.name == "sequencer" {
             assert!(tally.covered.len() * 20 <= tally.foreign(), "more than one in twenty: {tally}");
         }
