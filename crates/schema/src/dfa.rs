@@ -191,33 +191,32 @@ impl Dfa {
     /// For values of exactly `length`, the bytes possible at each position.
     pub(crate) fn positions(&self, length: usize) -> Option<Vec<ByteSet>> {
         let states = self.accept.len();
+        let row = |state: usize| &self.next[state * self.width..][..self.width];
         // ends[i]: states from which an accepting one is reached in exactly i steps.
         let mut ends = vec![self.accept.clone()];
         for step in 0..length {
-            let row = (0..states)
-                .map(|s| (0..=255).any(|b| ends[step][usize::from(self.step(s as u16, b))]))
-                .collect();
-            ends.push(row);
+            ends.push(
+                (0..states).map(|state| row(state).iter().any(|&to| ends[step][usize::from(to)])).collect(),
+            );
         }
-        let mut layer = vec![false; states];
-        layer[usize::from(START)] = true;
         if !ends[length][usize::from(START)] {
             return None;
         }
+        let mut layer = vec![false; states];
+        layer[usize::from(START)] = true;
         let mut sets = Vec::with_capacity(length);
         for position in 0..length {
-            let mut set = [false; 256];
+            let mut classes = vec![false; self.width];
             let mut next = vec![false; states];
-            for state in (0..states).filter(|&s| layer[s]) {
-                for byte in 0..=255_u8 {
-                    let to = usize::from(self.step(state as u16, byte));
-                    if ends[length - position - 1][to] {
-                        set[usize::from(byte)] = true;
-                        next[to] = true;
+            for state in (0..states).filter(|&state| layer[state]) {
+                for (class, &to) in row(state).iter().enumerate() {
+                    if ends[length - position - 1][usize::from(to)] {
+                        classes[class] = true;
+                        next[usize::from(to)] = true;
                     }
                 }
             }
-            sets.push(set);
+            sets.push(std::array::from_fn(|byte| classes[usize::from(self.classes[byte])]));
             layer = next;
         }
         Some(sets)

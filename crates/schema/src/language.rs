@@ -4,8 +4,10 @@
 //! two small automata, and the answer is a key that proves it.
 
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::dfa::{ByteSet, Dfa, START, friendly_bytes};
 
@@ -60,7 +62,7 @@ impl Language {
     /// A key in both languages, if there is one.
     pub(crate) fn meet(&self, other: &Self) -> Option<String> {
         type Pair = (Place, Place);
-        let mut from: HashMap<Pair, Option<(Pair, u8)>> = HashMap::new();
+        let mut from: FxHashMap<Pair, Option<(Pair, u8)>> = FxHashMap::default();
         let mut queue: VecDeque<Pair> = VecDeque::new();
         for a in self.enter(0) {
             for b in other.enter(0) {
@@ -160,7 +162,7 @@ impl Language {
     }
 }
 
-fn trace<P: Copy + Eq + std::hash::Hash>(from: &HashMap<P, Option<(P, u8)>>, end: P) -> String {
+fn trace<P: Copy + Eq + std::hash::Hash>(from: &FxHashMap<P, Option<(P, u8)>>, end: P) -> String {
     let mut bytes = Vec::new();
     let mut at = end;
     while let Some(Some((previous, byte))) = from.get(&at) {

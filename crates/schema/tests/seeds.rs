@@ -260,7 +260,8 @@ fn owners(system: &System) -> Vec<String> {
         grants(&system.contract, component).get(&key.name).is_some_and(|verbs| verbs.iter().any(wanted))
     };
     // Consuming is both; putting shows nothing of what was there.
-    let aspects: [(_, fn(&Verb) -> bool); 2] =
+    type Wanted = fn(&Verb) -> bool;
+    let aspects: [(&str, Wanted); 2] =
         [("writes", |verb| verb.writes()), ("reads", |verb| verb.access() != Access::Write)];
     system.each_key(|entry, key| {
         let mut found = Vec::new();

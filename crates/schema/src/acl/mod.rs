@@ -321,7 +321,8 @@ impl<'c> Families<'c> {
     ) -> Covered {
         let reading = access == Access::Read;
         let loose = self.loose(index, reading);
-        let reaches = self.reaches(component, grants, index, access, &loose);
+        let others: Vec<usize> = (0..self.patterns.len()).filter(|&other| other != index).collect();
+        let reaches = self.reaches(component, grants, (index, access), &loose, &others);
         if reaches.is_empty() {
             return Covered { globs: loose, reaches };
         }
@@ -333,7 +334,12 @@ impl<'c> Families<'c> {
             .clone();
         match strict {
             Some(strict) => {
-                let still = self.reaches(component, grants, index, access, &strict);
+                // The strict globs match less, so only what the loose one reached can still be reached.
+                let reached: Vec<usize> = others
+                    .into_iter()
+                    .filter(|&to| reaches.iter().any(|reach| reach.to == contract.keys[to].name))
+                    .collect();
+                let still = self.reaches(component, grants, (index, access), &strict, &reached);
                 if still.is_empty() {
                     Covered { globs: strict, reaches: still }
                 } else {
@@ -348,12 +354,12 @@ impl<'c> Families<'c> {
         &mut self,
         component: &Component,
         grants: &BTreeMap<String, BTreeSet<Verb>>,
-        from: usize,
-        access: Access,
+        (from, access): (usize, Access),
         globs: &[Glob],
+        others: &[usize],
     ) -> Vec<Reach> {
         let mut found = Vec::new();
-        for to in (0..self.patterns.len()).filter(|&to| to != from) {
+        for &to in others {
             let held = grants.get(&self.contract.keys[to].name);
             let Some(missing) = missing(access, held) else { continue };
             for glob in globs {

@@ -1,4 +1,5 @@
-//! No component's ACL patterns reach keys that it may not touch, unless the key says why that does not matter.
+//! No component's ACL patterns reach keys that it may not touch, unless the key says why that does not matter. Proven for
+//! plain names and for names with hash tags.
 
 use std::collections::HashSet;
 
@@ -8,10 +9,10 @@ use crate::model::Contract;
 use crate::naming::Naming;
 
 pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
-    let acl = Acl::new(contract, &Naming::plain(contract));
+    let acls = [Naming::plain(contract), Naming::tagged(contract)].map(|naming| Acl::new(contract, &naming));
     let mut told = HashSet::new();
     let mut found = Vec::new();
-    for reach in acl.users().iter().flat_map(|user| &user.reaches) {
+    for reach in acls.iter().flat_map(Acl::users).flat_map(|user| &user.reaches) {
         let (Some(from), Some(to)) = (contract.key(&reach.from), contract.key(&reach.to)) else { continue };
         // Helper keys of one host lie side by side: reaching one of them is reaching all.
         let family = to.helper_of.as_ref().map_or(&to.name, |helper| &helper.host);

@@ -1,6 +1,6 @@
 //! Placeholders: their words, and the automaton that checks values.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::Reader;
 use super::words::PARAM_KINDS;
@@ -10,15 +10,18 @@ use crate::model::{Param, ParamKind};
 use crate::node::{Kind, Name, Node, Table};
 use crate::units::IntRange;
 
+/// Automata that every placeholder is held against, built once.
+type Fixed = LazyLock<Result<Dfa, String>>;
+
 /// Any text that can stand between two `:`.
-const TEXT: &str = r"[^:{}\x00-\x20\x7f]+";
+static TEXT: Fixed = LazyLock::new(|| Dfa::regex(r"[^:{}\x00-\x20\x7f]+"));
 /// The same, with `:`.
-const TEXT_WITH_COLONS: &str = r"[^{}\x00-\x20\x7f]+";
-/// What no value may hold, because it would move the key to another slot or break a command line.
-const FORBIDDEN: &str = r"[\x00-\xff]*[{}\x00-\x20\x7f][\x00-\xff]*";
-/// The part of it that a reader sees at once.
-const HOLDS_BRACE: &str = r"[\x00-\xff]*[{}][\x00-\xff]*";
-const HOLDS_COLON: &str = r"[\x00-\xff]*:[\x00-\xff]*";
+static TEXT_WITH_COLONS: Fixed = LazyLock::new(|| Dfa::regex(r"[^{}\x00-\x20\x7f]+"));
+/// What no value may hold: it would move the key to another slot, or break a command line.
+static HOLDS_BRACE: Fixed = LazyLock::new(|| Dfa::regex(r"[\x00-\xff]*[{}][\x00-\xff]*"));
+static FORBIDDEN: Fixed = LazyLock::new(|| Dfa::regex(r"[\x00-\xff]*[{}\x00-\x20\x7f][\x00-\xff]*"));
+static HOLDS_COLON: Fixed = LazyLock::new(|| Dfa::regex(r"[\x00-\xff]*:[\x00-\xff]*"));
+
 /// Ranges up to this size are spelled out, so that overlaps of small numbers are exact.
 const SMALL_RANGE: i64 = 1000;
 
@@ -115,9 +118,9 @@ impl Reader<'_> {
         except: &[Name],
     ) -> Option<Dfa> {
         let at = PARAM_KINDS.iter().find_map(|kind| table.get(kind)).map_or(name.at, |node| node.at);
-        let text = if colons { TEXT_WITH_COLONS } else { TEXT };
+        let text = if colons { &TEXT_WITH_COLONS } else { &TEXT };
         let check = match kind {
-            ParamKind::Text | ParamKind::OneOf { open: true, .. } => self.automaton(at, Dfa::regex(text))?,
+            ParamKind::Text | ParamKind::OneOf { open: true, .. } => self.automaton(at, (**text).clone())?,
             ParamKind::Like(_) => self.shape_check(table.get("like")?, colons)?,
             ParamKind::OneOf { words, open: false } => {
                 let check = self.automaton(at, Dfa::words(words.iter().map(String::as_str)))?;
@@ -157,15 +160,15 @@ impl Reader<'_> {
     }
 
     fn safe(&mut self, at: Span, check: &Dfa, colons: bool) -> Option<()> {
-        let offends = |forbidden: &str| check.and(&Dfa::regex(forbidden).ok()?).ok()?.shortest();
-        if let Some(value) = offends(HOLDS_BRACE).or_else(|| offends(FORBIDDEN)) {
+        let offends = |forbidden: &Fixed| check.and((**forbidden).as_ref().ok()?).ok()?.shortest();
+        if let Some(value) = offends(&HOLDS_BRACE).or_else(|| offends(&FORBIDDEN)) {
             let message = "the check lets through braces, white space or control characters";
             let label = format!("accepts {:?}", String::from_utf8_lossy(&value));
             let help = "a brace would move the key to another slot, a space would break a command line; use a class such as [A-Za-z0-9_.-]";
             self.error(Code::LooseCheck, message, at, label).help = Some(help.to_owned());
             return None;
         }
-        if !colons && let Some(value) = offends(HOLDS_COLON) {
+        if !colons && let Some(value) = offends(&HOLDS_COLON) {
             let label = format!("accepts {:?}", String::from_utf8_lossy(&value));
             self.error(Code::LooseCheck, "the check lets `:` through", at, label).help =
                 Some("exclude it, or say `colons = true` if values really hold `:`".to_owned());
