@@ -87,7 +87,11 @@ pub fn diff(old: &Contract, new: &Contract) -> Diff {
             None => found.removed_key(key, new),
         }
     }
-    for key in new.keys.iter().filter(|key| old.key(&key.name).is_none()) {
+    let renamed = |key: &Key| {
+        let same = |was: &&Key| was.pattern == key.pattern && was.types == key.types;
+        old.keys.iter().find(same).is_some_and(|was| new.key(&was.name).is_none())
+    };
+    for key in new.keys.iter().filter(|key| old.key(&key.name).is_none() && !renamed(key)) {
         found.add(
             format!("key {}", key.name),
             format!("added: {} ({})", key.pattern, key.type_words()),

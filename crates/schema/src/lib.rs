@@ -21,6 +21,7 @@ mod fragments;
 mod json_schema;
 mod language;
 mod matcher;
+mod miss;
 mod model;
 mod naming;
 mod node;
@@ -37,15 +38,26 @@ pub use doc::markdown;
 pub use fragments::fragments;
 pub use json_schema::json_schema;
 pub use matcher::{Match, Matcher};
+pub use miss::{Miss, explain_miss};
 pub use model::{
     Before, Component, Contract, Encoding, Event, Field, FieldMax, Helper, How, Key, Layout, LifeCycle,
     Limits, Op, OpKey, Owner, Param, ParamKind, Policy, Shape, Tag, TimeFormat, Ttl, ValueType, Version,
 };
 pub use naming::{Naming, NamingError};
 pub use pattern::{Pattern, Segment};
+pub use read::closest;
 pub use render::{Purpose, RenderError};
 pub use units::{FloatRange, IntRange, show_duration, show_size};
 pub use verbs::{Access, RedisType, Verb};
+
+/// Keys that two contracts on one server would share: the names in each, and a key that both match.
+#[must_use]
+pub fn shared_keys(
+    first: (&Contract, &Naming),
+    second: (&Contract, &Naming),
+) -> Vec<(String, String, String)> {
+    check::overlap::between(first, second)
+}
 
 /// Reads and checks a contract. `file` is only for messages.
 pub fn parse(file: &str, source: &str) -> Result<Contract, Box<Broken>> {

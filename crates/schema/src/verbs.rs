@@ -121,10 +121,34 @@ impl Verb {
         Self::ALL.into_iter().find(|verb| verb.word() == word)
     }
 
+    /// The verb that somebody who thinks in commands may have meant.
+    pub(crate) fn meant(word: &str) -> Option<Self> {
+        match word {
+            "read" | "get" | "list" | "len" => Some(Self::Peek),
+            "set" | "write" | "create" => Some(Self::Put),
+            "incr" | "increment" => Some(Self::Count),
+            "insert" => Some(Self::Add),
+            "push" | "enqueue" | "lpush" | "rpush" => Some(Self::Produce),
+            "pop" | "dequeue" | "claim" => Some(Self::Consume),
+            "log" | "xadd" => Some(Self::Append),
+            "delete" | "del" => Some(Self::Remove),
+            "trim" | "expire" => Some(Self::Prune),
+            "lock" => Some(Self::Hold),
+            "rename" => Some(Self::Swap),
+            _ => None,
+        }
+    }
+
     /// Whether it changes the key.
     #[must_use]
     pub fn writes(self) -> bool {
         self != Self::Peek
+    }
+
+    /// Whether it can bring a key into being.
+    #[must_use]
+    pub fn creates(self) -> bool {
+        !matches!(self, Self::Peek | Self::Consume | Self::Remove | Self::Prune)
     }
 
     /// The verb that `writes` stands for on a type; lists have none, because it would not say which end.

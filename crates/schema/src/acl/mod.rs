@@ -191,7 +191,13 @@ pub fn commands(key: &Key, verbs: &BTreeSet<Verb>) -> BTreeSet<&'static str> {
     commands
 }
 
-pub(crate) fn check_extras(component: &Component) -> Vec<Diagnostic> {
+/// Whether a component can be an ACL user, with the extra commands it asks for.
+pub(crate) fn check_component(component: &Component) -> Vec<Diagnostic> {
+    if component.name == "default" {
+        let message =
+            "a component cannot be called `default`: that is the user of everyone who does not log in";
+        return vec![Diagnostic::error(Code::AclCommand, message, component.at, "taken by Redis")];
+    }
     let refuse = |extra: &String| {
         let message = format!("`{}` may not have the command `{extra}`", component.name);
         let help = if extra.eq_ignore_ascii_case("keys") {

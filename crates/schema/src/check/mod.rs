@@ -3,7 +3,7 @@
 mod life;
 mod limits;
 mod names;
-mod overlap;
+pub(crate) mod overlap;
 mod owners;
 mod reach;
 mod slots;

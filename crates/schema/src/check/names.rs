@@ -110,13 +110,6 @@ impl Names<'_> {
                 }
             }
         }
-        if let Some((word, meant)) = self.meant_placeholder(pattern) {
-            let message = format!("`{{{word}}}` is a literal hash tag, not a placeholder");
-            let help = format!("write `<{meant}>`; with `tag = \"<{meant}>\"` it is the hash tag on Cluster");
-            self.found.push(
-                Diagnostic::error(Code::BadPattern, message, at, "the same word in every key").help(help),
-            );
-        }
         if let [first, second, ..] = with_colons.as_slice() {
             let message = format!(
                 "<{first}> and <{second}> may both hold `:`, so a key could be split in more than one way"
@@ -133,15 +126,6 @@ impl Names<'_> {
             let message = format!("a pattern holds at most {MAX_PARAMS} placeholders");
             self.found.push(Diagnostic::error(Code::BadPattern, message, at, "too many"));
         }
-    }
-
-    /// Braces around a word that is a placeholder but for its spelling: how most pages write placeholders.
-    fn meant_placeholder<'p>(&self, pattern: &'p Pattern) -> Option<(&'p str, String)> {
-        let plain =
-            |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-        let word = pattern.braced().filter(|word| !word.contains('<'))?;
-        let meant = self.contract.params.iter().find(|param| plain(&param.name) == plain(word))?;
-        Some((word, meant.name.clone()))
     }
 
     fn no_raw_bytes(&mut self, pattern: &Pattern, at: Span) {

@@ -22,6 +22,24 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     found
 }
 
+/// Keys of two contracts that can be the same key on one server, with a key that proves it.
+pub(crate) fn between(
+    first: (&Contract, &Naming),
+    second: (&Contract, &Naming),
+) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    for key in &first.0.keys {
+        let own = first.1.pattern(key);
+        for other in &second.0.keys {
+            let pattern = second.1.pattern(other);
+            let witness =
+                language(first.0, own.segments(), true).meet(&language(second.0, pattern.segments(), true));
+            found.extend(witness.map(|witness| (key.name.clone(), other.name.clone(), witness)));
+        }
+    }
+    found
+}
+
 fn report(contract: &Contract, first: &Key, second: &Key, witness: &str) -> Diagnostic {
     let message = format!("the keys `{}` and `{}` overlap: both match `{witness}`", first.name, second.name);
     let label = |key: &Key| match &key.helper_of {

@@ -16,7 +16,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
             found.extend(check_touch(contract, op, touched));
         }
     }
-    found.extend(contract.components.iter().flat_map(acl::check_extras));
+    found.extend(contract.components.iter().flat_map(acl::check_component));
     found
 }
 
@@ -55,6 +55,7 @@ fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
             "a key that nobody writes is never there; name its writer, also when that is another program";
         found.push(Diagnostic::error(Code::Owners, message, key.at.name, "no writer").help(help));
     }
+    found.extend(creator(contract, key));
     for field in &key.fields {
         for component in field.writes.iter().filter(|component| !is_writer(key, component)) {
             let message =
@@ -72,6 +73,30 @@ fn check_key(contract: &Contract, key: &Key) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// Somebody must be able to bring the key into being, not only to change or remove it.
+fn creator(contract: &Contract, key: &Key) -> Option<Diagnostic> {
+    let granted = |component: &crate::model::Component| {
+        acl::grants(contract, &component.name).remove(&key.name).unwrap_or_default()
+    };
+    let verbs: std::collections::BTreeSet<Verb> = contract.components.iter().flat_map(granted).collect();
+    let writes = verbs.iter().any(|verb| verb.writes());
+    (writes && !verbs.iter().any(|verb| verb.creates())).then(|| {
+        let words: Vec<&str> = verbs.iter().filter(|verb| verb.writes()).map(|verb| verb.word()).collect();
+        let message =
+            format!("nobody creates `{}`: all that is done to it is {}", key.name, words.join(", "));
+        let creating: Vec<&str> = Verb::ALL
+            .iter()
+            .filter(|verb| verb.creates() && fits(**verb, key))
+            .map(|verb| verb.word())
+            .collect();
+        let help = format!(
+            "verbs that create it: {}; an operation's verbs stand in for `writes`",
+            creating.join(", ")
+        );
+        Diagnostic::error(Code::Owners, message, key.at.name, "never comes into being").help(help)
+    })
 }
 
 fn check_touch(contract: &Contract, op: &Op, touched: &OpKey) -> Vec<Diagnostic> {

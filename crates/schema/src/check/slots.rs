@@ -6,7 +6,18 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Contract, Key, Op, Tag};
 
 pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
-    contract.ops.iter().filter_map(|op| check_op(contract, op)).collect()
+    let ops = contract.ops.iter().filter_map(|op| check_op(contract, op));
+    ops.chain(contract.keys.iter().filter_map(|key| check_outbox(contract, key))).collect()
+}
+
+/// What is fed through an outbox needs one to be fed from.
+fn check_outbox(contract: &Contract, key: &Key) -> Option<Diagnostic> {
+    let is_outbox = |other: &Key| other.helper_of.as_ref().is_some_and(|helper| helper.kit == "outbox");
+    (key.via_outbox && !contract.keys.iter().any(is_outbox)).then(|| {
+        let message = format!("`{}` is fed through an outbox, but no key has one", key.name);
+        let help = "say `use = { kit = \"outbox\" }` on the key whose changes it follows";
+        Diagnostic::error(Code::Missing, message, key.at.name, "fed from nothing").help(help)
+    })
 }
 
 fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {

@@ -1,16 +1,17 @@
 //! A linked TTL leads to a parent that expires, through keys that can be found from the child.
 
 use super::slots;
+use crate::acl;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Contract, Key, Policy};
-use crate::verbs::RedisType;
+use crate::model::{Contract, Key, Policy, ValueType};
+use crate::verbs::{RedisType, Verb};
 
 pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     contract
         .keys
         .iter()
         .filter(|key| key.helper_of.is_none())
-        .flat_map(|key| [link(contract, key), pruned(key)])
+        .flat_map(|key| [link(contract, key), pruned(contract, key), event(contract, key)])
         .flatten()
         .collect()
 }
@@ -66,19 +67,52 @@ fn link(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     })
 }
 
-fn pruned(key: &Key) -> Option<Diagnostic> {
-    let Policy::Pruned { members, key: life, .. } = &key.ttl.policy else { return None };
+/// Somebody must prune, and members must have an age.
+fn pruned(contract: &Contract, key: &Key) -> Option<Diagnostic> {
+    let Policy::Pruned { members, key: life, by } = &key.ttl.policy else { return None };
+    let error = |message: String, label: &str| Diagnostic::error(Code::TtlLink, message, key.at.ttl, label);
     if !key.types.iter().any(|kind| matches!(kind, RedisType::Zset | RedisType::Stream | RedisType::List)) {
         let message = format!("members of a {} have no age to prune by", key.type_words());
-        return Some(Diagnostic::error(
-            Code::TtlLink,
-            message,
-            key.at.ttl,
-            "only a zset, stream or list can be pruned",
-        ));
+        return Some(error(message, "only a zset, stream or list can be pruned"));
     }
-    (life.is_some_and(|life| life < *members) && key.types == [RedisType::Stream]).then(|| {
-        let message = "the key would die before its members are old enough to go";
-        Diagnostic::error(Code::TtlLink, message, key.at.ttl, "`key` is shorter than `for`")
+    if key.types.contains(&RedisType::Zset) && !matches!(key.score, Some(ValueType::Time(_))) {
+        let message = format!("members of `{}` have no age to prune by: the score is not a time", key.name);
+        return Some(
+            error(message, "needs a score that is a time")
+                .help("say the score's format, such as `score = \"time:unix_s\"`"),
+        );
+    }
+    if life.is_some_and(|life| life < *members) && key.types == [RedisType::Stream] {
+        let message = "the key would die before its members are old enough to go".to_owned();
+        return Some(error(message, "`key` is shorter than `for`"));
+    }
+    let prunes = |name: &str| {
+        acl::grants(contract, name).get(&key.name).is_some_and(|verbs| verbs.contains(&Verb::Prune))
+    };
+    match by {
+        Some(component) if !prunes(component) => {
+            let help = format!("say `prunes = [\"{component}\"]`, or give it an operation that does");
+            Some(
+                error(format!("`{component}` shall prune `{}`, but may not", key.name), "named here")
+                    .help(help),
+            )
+        }
+        None if !contract.components.iter().any(|component| prunes(&component.name)) => Some(
+            error(format!("nobody prunes `{}`", key.name), "its members would stay")
+                .help("name the component in `prunes`"),
+        ),
+        _ => None,
+    }
+}
+
+/// An event that nothing raises never comes, so the key would live for ever.
+fn event(contract: &Contract, key: &Key) -> Option<Diagnostic> {
+    let Policy::After { event, .. } = &key.ttl.policy else { return None };
+    let raised = contract.ops.iter().any(|op| op.event.as_ref().is_some_and(|(raised, _)| raised == event));
+    (!raised).then(|| {
+        let message =
+            format!("no operation raises the event `{event}`, so `{}` would never expire", key.name);
+        Diagnostic::error(Code::TtlLink, message, key.at.ttl, "waits for it")
+            .help(format!("say `event = \"{event}\"` in the operation that raises it"))
     })
 }

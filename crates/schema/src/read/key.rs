@@ -146,13 +146,12 @@ impl Reader<'_> {
     ) -> Option<Tag> {
         let own = table.get("tag");
         if let Some(braced) = pattern.braced() {
-            if own.is_some() {
-                self.error(
-                    Code::BadValue,
-                    "the pattern has its hash tag in braces already",
-                    places.tag,
-                    "a second tag",
-                );
+            let said = own.and_then(Node::text);
+            if said.is_none() && !braced.contains('<') {
+                self.literal_braces(braced, places.pattern);
+            } else if own.is_some() && said != Some(braced) {
+                let message = "the pattern has its hash tag in braces already";
+                self.error(Code::BadValue, message, places.tag, "a second tag");
             }
             return Some(Tag::Braced(braced.to_owned()));
         }
@@ -213,6 +212,21 @@ impl Reader<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Most pages write placeholders in braces, so a word in braces must be meant as the literal hash tag it is.
+    fn literal_braces(&mut self, word: &str, at: Span) {
+        let mut name = String::new();
+        for c in word.chars().filter(char::is_ascii_alphanumeric) {
+            name.push_str(if c.is_ascii_uppercase() && !name.is_empty() { "_" } else { "" });
+            name.push(c.to_ascii_lowercase());
+        }
+        let name = if word.contains('_') { word.to_lowercase() } else { name };
+        let message = format!("`{{{word}}}` is a literal hash tag: every key would hold this very word");
+        let help = format!(
+            "a placeholder is written `<{name}>`; if the word is meant, confirm it with `tag = \"{word}\"`"
+        );
+        self.error(Code::BadPattern, message, at, "not a placeholder").help = Some(help);
     }
 
     fn via(&mut self, table: &Table) -> bool {

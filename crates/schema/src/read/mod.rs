@@ -382,7 +382,8 @@ impl Reader<'_> {
                 Some(parsed) => known.push(parsed),
                 None => {
                     let all: Vec<&str> = Verb::ALL.iter().map(|verb| verb.word()).collect();
-                    let help = match closest(&verb.text, &all) {
+                    let near = Verb::meant(&verb.text).map(Verb::word).or_else(|| closest(&verb.text, &all));
+                    let help = match near {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("verbs: {}", all.join(", ")),
                     };
@@ -467,7 +468,8 @@ pub(crate) fn is_namespace_part(text: &str) -> bool {
 
 /// The candidate that differs in at most a third of its letters, for "did you mean". Two letters that changed places
 /// count as one difference.
-pub(crate) fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
+#[must_use]
+pub fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let best = candidates.iter().map(|candidate| (distance(word, candidate), *candidate)).min()?;
     (best.0 <= word.chars().count().max(3) / 3).then_some(best.1)
 }
