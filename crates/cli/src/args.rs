@@ -65,8 +65,7 @@ pub(crate) enum Keys {
         after_help = "Examples:\n  keyplane keys check keys.toml\n  keyplane keys check --json systems/*/keys.toml"
     )]
     Check {
-        /// Contracts: files, or names of built-in ones.
-        #[arg(required = true)]
+        /// Contracts: files, or names of built-in ones. ./keys.toml when none is named.
         files: Vec<String>,
     },
     /// List the keys of contracts.
@@ -81,17 +80,17 @@ pub(crate) enum Keys {
     /// Show everything about one key.
     #[command(after_help = "Examples:\n  keyplane keys show agent\n  keyplane keys show --schema market ob")]
     Show {
-        /// The key's name in its contract.
+        /// The key's name in its contract; `contract/name` where two have it.
         name: String,
         #[command(flatten)]
         chosen: Chosen,
     },
     /// Which key of the contract is this? Exits 1 when one matches nothing.
     #[command(
-        after_help = "Examples:\n  keyplane keys match ob:BTCUSDT swarm:index:active\n  redis-cli --scan | xargs keyplane keys match --json"
+        after_help = "Examples:\n  keyplane keys match ob:BTCUSDT swarm:index:active\n  redis-cli --scan | keyplane keys match --json -"
     )]
     Match {
-        /// Concrete keys, as they are in Redis.
+        /// Concrete keys, as they are in Redis; `-` reads them from standard input, one per line.
         #[arg(required = true)]
         keys: Vec<String>,
         #[command(flatten)]
@@ -102,8 +101,8 @@ pub(crate) enum Keys {
         after_help = "Examples:\n  keyplane keys doc swarm\n  keyplane keys doc ./keys.toml > docs/keys.md"
     )]
     Doc {
-        /// A file, or the name of a built-in contract.
-        schema: String,
+        /// A file, or the name of a built-in contract. ./keys.toml when none is named.
+        schema: Option<String>,
     },
     /// ACL users from owners and operations: what each component may do, declared and effective.
     #[command(
@@ -136,7 +135,7 @@ pub(crate) enum Keys {
 /// Which contracts, and how their keys are spelled.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Chosen {
-    /// A contract: a file, or a built-in name (mempool, docket, market, swarm, sequencer). May be given more than once; all built-in ones by default.
+    /// A contract: a file, or a built-in name (mempool, docket, market, swarm, sequencer). May be given more than once. ./keys.toml by default, else all built-in ones.
     #[arg(long = "schema", value_name = "FILE|NAME")]
     pub(crate) schemas: Vec<String>,
     /// The namespace of the deployment, instead of the contract's own.

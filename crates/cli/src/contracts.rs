@@ -66,10 +66,31 @@ fn source(schema: &str) -> Result<(String, String), Failure> {
     }
 }
 
-/// The chosen contracts with their spelling, all built-in ones when none is named.
+/// The contract of the folder one works in.
+const HERE: &str = "keys.toml";
+
+/// The named contract, or that of this folder.
+pub(crate) fn named_or_here(schema: Option<&str>) -> Result<String, Failure> {
+    match schema {
+        Some(schema) => Ok(schema.to_owned()),
+        None if std::path::Path::new(HERE).is_file() => Ok(HERE.to_owned()),
+        None => {
+            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            Err(Failure::new("no contract is named, and there is no keys.toml here")
+                .help(format!("built in: {}; or give the path of a keys.toml", names.join(", "))))
+        }
+    }
+}
+
+/// The chosen contracts with their spelling; when none is named that of this folder, else all built-in ones.
 pub(crate) fn chosen(chosen: &Chosen) -> Result<Vec<(Arc<Contract>, Naming)>, Failure> {
-    let all = BUILT_IN.iter().map(|(name, _)| (*name).to_owned());
-    let names: Vec<String> = if chosen.schemas.is_empty() { all.collect() } else { chosen.schemas.clone() };
+    let names: Vec<String> = match chosen.schemas.as_slice() {
+        [] => named_or_here(None).map_or_else(
+            |_| BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            |here| vec![here],
+        ),
+        named => named.to_vec(),
+    };
     let mut contracts = Vec::new();
     for name in names {
         let contract = load(&name)?;

@@ -72,7 +72,7 @@ fn intro(contracts: &[Arc<Contract>], output: &Output) -> Result<(), Failure> {
         output.line(format!(
             "  {NAME}{:10}{NAME:#} {:3} keys  {FAINT}{}{FAINT:#}",
             contract.name,
-            contract.keys.len(),
+            contract.keys.iter().filter(|key| key.helper_of.is_none()).count(),
             contract.doc
         ))?;
     }

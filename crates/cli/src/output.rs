@@ -1,10 +1,8 @@
 //! What goes to the terminal: tables for people, plain columns for pipes, JSON for machines.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, Color, ContentArrangement, Table};
 use serde_json::{Value, json};
 
 use crate::outcome::Failure;
@@ -46,23 +44,49 @@ impl Output {
         self.line(value.to_string())
     }
 
-    /// Columns: wrapped to the width on a terminal, one line per row and tabs between where it is piped.
+    /// Columns on a terminal; where they do not fit, each row's last cells on lines of their own. Tabs where it is piped.
     pub(crate) fn table(&self, heads: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
-        if !std::io::stdout().is_terminal() {
-            for row in rows {
-                self.line(row.join("\t"))?;
-            }
-            return Ok(());
+        let width = terminal_width();
+        let Some(width) = width else { return rows.iter().try_for_each(|row| self.line(row.join("\t"))) };
+        let column = |index: usize| {
+            rows.iter().map(|row| row[index].chars().count()).chain([heads[index].len()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..heads.len()).map(column).collect();
+        let mut fitting = heads.len();
+        while fitting > 1 && widths[..fitting].iter().map(|width| width + 2).sum::<usize>() > width + 2 {
+            fitting -= 1;
         }
-        let mut table = Table::new();
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_header(heads.iter().map(|head| Cell::new(head).fg(Color::DarkGrey)));
+        let cells = |row: &[String]| -> String {
+            let cell = |(index, cell): (usize, &String)| {
+                if index + 1 == fitting {
+                    cell.clone()
+                } else {
+                    format!("{cell:width$}  ", width = widths[index])
+                }
+            };
+            row[..fitting].iter().enumerate().map(cell).collect()
+        };
+        let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+        self.line(format!("{FAINT}{}{FAINT:#}", cells(&heads)))?;
         for row in rows {
-            table.add_row(row.iter().enumerate().map(|(column, cell)| {
-                if column == 0 { Cell::new(cell).fg(Color::Cyan) } else { Cell::new(cell) }
-            }));
+            let text = cells(row);
+            let (first, rest) = text.split_at(row[0].len());
+            self.line(format!("{KEY}{first}{KEY:#}{}", rest.trim_end()))?;
+            for (head, cell) in
+                heads[fitting..].iter().zip(&row[fitting..]).filter(|(_, cell)| !cell.is_empty())
+            {
+                self.line(format!("    {FAINT}{}{FAINT:#} {cell}", head.to_lowercase()))?;
+            }
         }
-        self.line(table.trim_fmt())
+        Ok(())
+    }
+
+    /// A remark beside the result: to stderr, so that the result can be piped.
+    pub(crate) fn remark(&self, remark: &str) {
+        if !self.quiet && !self.json {
+            // A remark that cannot be shown is no failure.
+            let _ = writeln!(anstream::stderr(), "{FAINT}{remark}{FAINT:#}");
+        }
     }
 
     pub(crate) fn failure(&self, failure: &Failure) {
@@ -77,4 +101,9 @@ impl Output {
             let _ = writeln!(stderr, "  {STRONG}help{STRONG:#}: {help}");
         }
     }
+}
+
+/// The width of the terminal; none where the output is piped.
+pub(crate) fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
 }

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use crate::args::Chosen;
 use crate::contracts;
 use crate::outcome::{Failure, Outcome};
-use crate::output::{FAINT, Output};
+use crate::output::Output;
 
 pub(super) fn run(chosen: &Chosen, print: bool, output: &Output) -> Result<Outcome, Failure> {
-    if chosen.schemas.len() != 1 {
+    let contracts = contracts::chosen(chosen)?;
+    if contracts.len() != 1 {
         return Err(Failure::new("ACL users belong to one contract")
             .help("name it: keyplane keys acl --schema sequencer"));
     }
-    for (contract, naming) in contracts::chosen(chosen)? {
+    for (contract, naming) in contracts {
         let acl = Acl::new(&contract, &naming);
         match (output.json, print) {
             (true, _) => output.document(&json(&contract, &acl))?,
@@ -26,14 +27,10 @@ pub(super) fn run(chosen: &Chosen, print: bool, output: &Output) -> Result<Outco
 }
 
 fn rules(acl: &Acl<'_>, output: &Output) -> Result<(), Failure> {
-    if !output.quiet {
-        output.line(format!(
-            "{FAINT}# One line per component. Rules bind commands and keys, not the order of steps.{FAINT:#}"
-        ))?;
-        output.line(format!(
-            "{FAINT}# Switch a user on and give it a password once: ACL SETUSER name on >password{FAINT:#}"
-        ))?;
-    }
+    output.remark(
+        "One line per component, for redis-cli. Rules bind commands and keys, not the order of steps.",
+    );
+    output.remark("Needs Redis 7.0 or Valkey. Switch a user on and give it a password once: ACL SETUSER name on >password");
     acl.users().iter().try_for_each(|user| output.line(format!("ACL SETUSER {} {}", user.name, quoted(user))))
 }
 
@@ -51,18 +48,18 @@ fn access(contract: &Contract, naming: &Naming, acl: &Acl<'_>, output: &Output) 
         for key in &contract.keys {
             let Some((declared, effective)) = acl.effective(&component.name, &key.name) else { continue };
             if !effective.is_empty() {
-                let same = if declared == effective { "the same".to_owned() } else { effective };
+                let effective = if declared == effective { "the same".to_owned() } else { effective };
                 rows.push(vec![
                     component.name.clone(),
                     key.name.clone(),
-                    naming.pattern(key).to_string(),
                     declared,
-                    same,
+                    effective,
+                    naming.pattern(key).to_string(),
                 ]);
             }
         }
     }
-    output.table(&["COMPONENT", "KEY", "PATTERN", "DECLARED", "EFFECTIVE"], &rows)
+    output.table(&["COMPONENT", "KEY", "DECLARED", "EFFECTIVE", "PATTERN"], &rows)
 }
 
 fn json(contract: &Contract, acl: &Acl<'_>) -> Value {

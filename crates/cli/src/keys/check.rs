@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use keyplane_schema::{Broken, Contract};
+use keyplane_schema::{Broken, Contract, Naming};
 use serde_json::{Value, json};
 
 use crate::contracts::{self, NoContract};
@@ -10,13 +10,23 @@ use crate::outcome::{Failure, Outcome};
 use crate::output::{BAD, FAINT, NAME, Output};
 
 pub(super) fn run(files: &[String], output: &Output) -> Result<Outcome, Failure> {
+    let files = if files.is_empty() { vec![contracts::named_or_here(None)?] } else { files.to_vec() };
     let mut outcome = Outcome::Fine;
     let mut reports = Vec::new();
-    for file in files {
+    let mut contracts = Vec::new();
+    let mut unread = None;
+    for file in &files {
         match contracts::load(file) {
-            Ok(contract) if output.json => reports.push(sound_json(file, &contract)),
-            Ok(contract) => sound(file, &contract, output)?,
-            Err(NoContract::Failure(failure)) => return Err(failure),
+            Ok(contract) => {
+                if output.json {
+                    reports.push(sound_json(file, &contract));
+                } else {
+                    sound(file, &contract, output)?;
+                }
+                contracts.push(contract);
+            }
+            // The others are checked all the same; the failure comes last.
+            Err(NoContract::Failure(failure)) => unread = Some(unread.unwrap_or(failure)),
             Err(NoContract::Broken(broken)) => {
                 outcome = Outcome::Finding;
                 if output.json {
@@ -27,10 +37,39 @@ pub(super) fn run(files: &[String], output: &Output) -> Result<Outcome, Failure>
             }
         }
     }
-    if output.json {
-        output.document(&json!(reports))?;
+    let shared = shared(&contracts);
+    if !shared.is_empty() {
+        outcome = Outcome::Finding;
     }
-    Ok(outcome)
+    if output.json {
+        let shared = shared
+            .iter()
+            .map(|(first, second, key)| json!({ "sound": false, "shared": [first, second], "key": key }));
+        output.document(&json!(reports.into_iter().chain(shared).collect::<Vec<_>>()))?;
+    } else {
+        let line = |(first, second, key): &(String, String, String)| {
+            output.line(format!("{BAD}shared{BAD:#} {first} and {second} both match `{key}`: on one server they would write into each other"))
+        };
+        shared.iter().try_for_each(line)?;
+    }
+    unread.map_or(Ok(outcome), Err)
+}
+
+/// Keys that two of the contracts would share on one server.
+fn shared(contracts: &[Contract]) -> Vec<(String, String, String)> {
+    let mut all = Vec::new();
+    for (index, contract) in contracts.iter().enumerate() {
+        for other in contracts[..index].iter().filter(|other| other.name != contract.name) {
+            let found = keyplane_schema::shared_keys(
+                (other, &Naming::plain(other)),
+                (contract, &Naming::plain(contract)),
+            );
+            all.extend(found.into_iter().map(|(first, second, key)| {
+                (format!("{}/{first}", other.name), format!("{}/{second}", contract.name), key)
+            }));
+        }
+    }
+    all
 }
 
 fn sound(file: &str, contract: &Contract, output: &Output) -> Result<(), Failure> {

@@ -21,19 +21,12 @@ pub(super) fn run(chosen: &Chosen, helpers: bool, output: &Output) -> Result<Out
         let all: Vec<Value> = keys().map(|(contract, naming, key)| json(contract, naming, key)).collect();
         output.document(&json!(all))?;
     } else {
+        let several = contracts.len() > 1;
         let row = |(contract, naming, key): (&Contract, &Naming, &Key)| {
-            vec![
-                key.name.clone(),
-                contract.name.clone(),
-                key.type_words(),
-                naming.pattern(key).to_string(),
-                key.ttl.policy.to_string(),
-            ]
+            let name = if several { format!("{}/{}", contract.name, key.name) } else { key.name.clone() };
+            vec![name, key.type_words(), naming.pattern(key).to_string(), key.ttl.policy.to_string()]
         };
-        output.table(
-            &["KEY", "SCHEMA", "TYPE", "PATTERN", "TIME TO LIVE"],
-            &keys().map(row).collect::<Vec<_>>(),
-        )?;
+        output.table(&["KEY", "TYPE", "PATTERN", "TIME TO LIVE"], &keys().map(row).collect::<Vec<_>>())?;
     }
     Ok(Outcome::Fine)
 }

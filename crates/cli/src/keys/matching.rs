@@ -1,6 +1,8 @@
 //! `keys match KEY…`: which key of a contract is this?
 
-use keyplane_schema::{Match, Matcher};
+use std::sync::Arc;
+
+use keyplane_schema::{Contract, Match, Matcher, Naming, explain_miss};
 use serde_json::{Map, Value, json};
 
 use super::{ttl_json, type_json};
@@ -10,21 +12,50 @@ use crate::outcome::{Failure, Outcome};
 use crate::output::{BAD, FAINT, KEY, NAME, Output};
 
 pub(super) fn run(keys: &[String], chosen: &Chosen, output: &Output) -> Result<Outcome, Failure> {
-    let matcher = Matcher::new(contracts::chosen(chosen)?);
+    let contracts = contracts::chosen(chosen)?;
+    let matcher = Matcher::new(contracts.iter().cloned());
     let mut outcome = Outcome::Fine;
-    for key in keys {
+    let mut each = |key: &str| -> Result<(), Failure> {
         let found = matcher.find_all(key);
         if found.is_empty() {
             outcome = Outcome::Finding;
+            return miss(key, &contracts, output);
         }
-        match (output.json, found.as_slice()) {
-            (true, []) => output.record(&json!({ "key": key, "schema": null, "name": null }))?,
-            (true, found) => found.iter().try_for_each(|hit| output.record(&json(key, hit)))?,
-            (false, []) => output.line(format!("{KEY}{key}{KEY:#}  {BAD}matches nothing{BAD:#}"))?,
-            (false, found) => found.iter().try_for_each(|hit| output.line(line(key, hit)))?,
+        found.iter().try_for_each(|hit| {
+            if output.json { output.record(&json(key, hit)) } else { output.line(line(key, hit)) }
+        })
+    };
+    for key in keys {
+        if key == "-" {
+            for line in std::io::stdin().lines() {
+                let line = line.map_err(|error| {
+                    Failure::new(format!("cannot read keys from standard input: {error}"))
+                })?;
+                each(&line)?;
+            }
+        } else {
+            each(key)?;
         }
     }
     Ok(outcome)
+}
+
+/// A key that matches nothing, with the key it comes nearest to.
+fn miss(key: &str, contracts: &[(Arc<Contract>, Naming)], output: &Output) -> Result<(), Failure> {
+    let near = contracts
+        .iter()
+        .filter_map(|(contract, naming)| Some((contract, explain_miss(contract, naming, key)?)));
+    let nearest = near
+        .max_by_key(|(_, miss)| miss.nearness())
+        .map(|(contract, miss)| (format!("{}/{}", contract.name, miss.key.name), miss.reason));
+    if output.json {
+        let near = nearest.map(|(name, reason)| json!({ "key": name, "reason": reason }));
+        return output.record(&json!({ "key": key, "schema": null, "name": null, "nearest": near }));
+    }
+    let reason = nearest
+        .map(|(name, reason)| format!("  {FAINT}nearest is {name}: {reason}{FAINT:#}"))
+        .unwrap_or_default();
+    output.line(format!("{KEY}{key}{KEY:#}  {BAD}matches nothing{BAD:#}{reason}"))
 }
 
 fn line(key: &str, hit: &Match<'_, '_>) -> String {

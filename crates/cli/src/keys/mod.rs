@@ -22,7 +22,8 @@ pub(crate) fn run(command: &Keys, output: &Output) -> Result<Outcome, Failure> {
         Keys::Show { name, chosen } => show::run(name, chosen, output),
         Keys::Match { keys, chosen } => matching::run(keys, chosen, output),
         Keys::Doc { schema } => {
-            output.text(&keyplane_schema::markdown(&contracts::load(schema)?))?;
+            let contract = contracts::load(&contracts::named_or_here(schema.as_deref())?)?;
+            output.text(&keyplane_schema::markdown(&contract))?;
             Ok(Outcome::Fine)
         }
         Keys::Acl { chosen, print } => acl::run(chosen, *print, output),

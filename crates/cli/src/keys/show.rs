@@ -13,24 +13,19 @@ use crate::output::{FAINT, KEY, NAME, Output};
 
 pub(super) fn run(name: &str, chosen: &Chosen, output: &Output) -> Result<Outcome, Failure> {
     let contracts = contracts::chosen(chosen)?;
-    let found: Vec<(&Contract, &Naming, &Key)> = contracts
-        .iter()
-        .filter_map(|(contract, naming)| Some((&**contract, naming, contract.key(name)?)))
-        .collect();
+    let (schema, bare) = name.split_once('/').map_or((None, name), |(schema, bare)| (Some(schema), bare));
+    let asked = contracts.iter().filter(|(contract, _)| schema.is_none_or(|schema| contract.name == schema));
+    let found: Vec<(&Contract, &Naming, &Key)> =
+        asked.filter_map(|(contract, naming)| Some((&**contract, naming, contract.key(bare)?))).collect();
     if found.is_empty() {
-        let mut near: Vec<&str> = contracts
-            .iter()
-            .flat_map(|(contract, _)| &contract.keys)
-            .map(|key| key.name.as_str())
-            .filter(|known| known.contains(name) || name.contains(known))
-            .collect();
-        near.truncate(8);
-        let help = if near.is_empty() {
-            "keyplane keys list shows all names".to_owned()
-        } else {
-            format!("similar: {}", near.join(", "))
+        let searched: Vec<&str> = contracts.iter().map(|(contract, _)| contract.name.as_str()).collect();
+        let names: Vec<&str> =
+            contracts.iter().flat_map(|(contract, _)| &contract.keys).map(|key| key.name.as_str()).collect();
+        let help = match keyplane_schema::closest(bare, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "keyplane keys list shows all names; --schema names another contract".to_owned(),
         };
-        return Err(Failure::new(format!("no contract has a key named `{name}`")).help(help));
+        return Err(Failure::new(format!("no key is named `{name}` in {}", searched.join(", "))).help(help));
     }
     if output.json {
         let mut all: Vec<Value> =
