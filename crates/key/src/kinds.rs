@@ -2,7 +2,7 @@
 //!
 //! One `impl Key<…>` per type: the compiler refuses a command of another type and names the type that has it.
 
-use crate::{Command, Key};
+use crate::{Command, Key, Policy};
 
 /// A Redis type.
 pub trait Kind: sealed::Sealed + 'static {
@@ -61,10 +61,19 @@ impl<T: Kind> Key<T> {
         self.command("PTTL")
     }
 
-    /// `PEXPIRE` with the duration of the contract; `None` when the contract names none.
+    /// The command that a write must be followed by, so that the key lives as the contract says: `PEXPIRE`, with `NX` where
+    /// only the first write counts. `None` where a write sets no expiry: without TTL, linked to another key, or after an
+    /// event; those are set where the parent or the event is known.
     #[must_use]
     pub fn expire(&self) -> Option<Command> {
-        self.ttl().lasts.map(|lasts| self.command("PEXPIRE").arg(lasts.as_millis().to_string()))
+        let (lasts, once) = match (self.ttl().policy, self.ttl().lasts) {
+            (Policy::Sliding | Policy::Refreshed | Policy::Max, Some(lasts)) => (lasts, false),
+            (Policy::Fixed, Some(lasts)) => (lasts, true),
+            (Policy::Pruned { key: Some(lasts) }, _) => (lasts, false),
+            _ => return None,
+        };
+        let command = self.command("PEXPIRE").arg(lasts.as_millis().to_string());
+        Some(if once { command.arg("NX") } else { command })
     }
 }
 

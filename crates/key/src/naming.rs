@@ -9,21 +9,29 @@ pub struct Naming {
     hash_tags: bool,
 }
 
-/// A namespace that would change the meaning of keys.
+/// Why keys cannot be spelled that way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NamingError {
-    /// The namespace that was refused.
-    pub namespace: String,
+pub enum NamingError {
+    /// The namespace would change the meaning of keys.
+    Namespace(String),
+    /// Keys are tagged by the namespace, and there is none.
+    NoNamespace,
 }
 
 impl fmt::Display for NamingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` cannot be a namespace: use letters, digits, `_`, `-`, `.`, with `:` between",
-            self.namespace
-        )
+        match self {
+            Self::Namespace(namespace) => {
+                write!(
+                    f,
+                    "`{namespace}` cannot be a namespace: use letters, digits, `_`, `-`, `.`, with `:` between"
+                )
+            }
+            Self::NoNamespace => {
+                f.write_str("keys are tagged by the namespace, so with hash tags on they need one")
+            }
+        }
     }
 }
 
@@ -39,7 +47,16 @@ impl Naming {
         if namespace.is_empty() || namespace.split(':').all(usable) {
             Ok(Self { namespace, hash_tags })
         } else {
-            Err(NamingError { namespace })
+            Err(NamingError::Namespace(namespace))
+        }
+    }
+
+    /// The same, if the keys of a contract can be spelled so. Generated code calls this.
+    pub fn check(self, tagged_by_namespace: bool) -> Result<Self, NamingError> {
+        if tagged_by_namespace && self.hash_tags && self.namespace.is_empty() {
+            Err(NamingError::NoNamespace)
+        } else {
+            Ok(self)
         }
     }
 

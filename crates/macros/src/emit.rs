@@ -2,10 +2,10 @@
 
 use keyplane_schema::{Contract, Key, Naming, ParamKind, Pattern, Policy, RedisType, Segment, Tag};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use crate::params;
-use crate::words::{constant_name, function_name, type_name, value_name};
+use crate::words::{constant_name, constructor_names, function_name, type_name, value_name};
 
 pub(crate) fn keyspace(contract: &Contract, path: &str) -> TokenStream {
     let params = contract.params.iter().map(params::param);
@@ -14,6 +14,7 @@ pub(crate) fn keyspace(contract: &Contract, path: &str) -> TokenStream {
     let fields = contract.keys.iter().filter(|key| !key.fields.is_empty()).map(|key| fields(contract, key));
     let (name, namespace, doc) = (&contract.name, &contract.namespace, &contract.doc);
     let version = contract.version.to_string();
+    let tagged_by_namespace = contract.keys.iter().any(|key| key.tag == Some(Tag::Namespace));
     quote! {
         #(#params)*
 
@@ -25,7 +26,7 @@ pub(crate) fn keyspace(contract: &Contract, path: &str) -> TokenStream {
             naming: ::keyplane_key::Naming,
         }
 
-        impl Default for Keyspace {
+        impl ::core::default::Default for Keyspace {
             fn default() -> Self {
                 Self { naming: ::keyplane_key::Naming::of_contract(#namespace) }
             }
@@ -39,10 +40,10 @@ pub(crate) fn keyspace(contract: &Contract, path: &str) -> TokenStream {
             /// The contract's text, as it was when this was compiled.
             pub const SOURCE: &'static str = include_str!(#path);
 
-            /// Keys spelled for a deployment. `default()` has the contract's own namespace and plain names.
-            #[must_use]
-            pub fn new(naming: ::keyplane_key::Naming) -> Self {
-                Self { naming }
+            /// Keys spelled for a deployment. `default()` has the contract's own namespace and plain names. Refused where
+            /// keys are tagged by the namespace and there is none.
+            pub fn new(naming: ::keyplane_key::Naming) -> ::core::result::Result<Self, ::keyplane_key::NamingError> {
+                naming.check(#tagged_by_namespace).map(|naming| Self { naming })
             }
 
             #(#keys)*
@@ -60,15 +61,8 @@ pub(crate) fn keyspace(contract: &Contract, path: &str) -> TokenStream {
     }
 }
 
-/// One method, or one per type where the use decides.
 fn constructors(contract: &Contract, key: &Key) -> Vec<TokenStream> {
-    let several = key.types.len() > 1;
-    let method = |kind: &RedisType| {
-        let name =
-            if several { format_ident!("{}_{}", key.name, kind.word()) } else { value_name(&key.name) };
-        constructor(contract, key, &name, *kind)
-    };
-    key.types.iter().map(method).collect()
+    constructor_names(key).iter().map(|(name, kind)| constructor(contract, key, name, *kind)).collect()
 }
 
 fn constructor(contract: &Contract, key: &Key, name: &Ident, kind: RedisType) -> TokenStream {
@@ -81,6 +75,7 @@ fn constructor(contract: &Contract, key: &Key, name: &Ident, kind: RedisType) ->
         if by_value { quote!(#arg: #kind) } else { quote!(#arg: &#kind) }
     });
     let info = constant_name(&key.name);
+    let text = local();
     let doc = format!("`{}`, a {}. {}\n\nTTL: {}.", key.pattern, kind.word(), key.doc, key.ttl.policy);
     let tagged_namespace = key.tag == Some(Tag::Namespace);
     let capacity = key.pattern.as_str().len() + 40;
@@ -89,16 +84,16 @@ fn constructor(contract: &Contract, key: &Key, name: &Ident, kind: RedisType) ->
         #[doc = #doc]
         #[must_use]
         pub fn #name(&self, #(#args),*) -> ::keyplane_key::Key<::keyplane_key::#marker> {
-            let mut key = self.naming.start(#tagged_namespace, #capacity);
+            let mut #text = self.naming.start(#tagged_namespace, #capacity);
             #(#pieces)*
-            ::keyplane_key::Key::new(&info::#info, key)
+            ::keyplane_key::Key::new(&info::#info, #text)
         }
     }
 }
 
 /// Statements that push the literal and placeholder parts, with braces where hash tags may be on.
 fn pieces(contract: &Contract, key: &Key) -> Vec<TokenStream> {
-    let optional_braces = matches!(key.tag, Some(Tag::Part(_)));
+    let optional_braces = matches!(key.tag, Some(Tag::Part { .. }));
     let mut naming = Naming::tagged(contract);
     naming.namespace.clear();
     let pattern = if optional_braces { naming.pattern(key) } else { key.pattern.clone() };
@@ -115,28 +110,34 @@ fn pieces(contract: &Contract, key: &Key) -> Vec<TokenStream> {
 fn segment_pieces(pieces: &mut Vec<TokenStream>, segment: &Segment, optional_braces: bool) {
     literal(pieces, &segment.prefix, optional_braces);
     if let Some(param) = &segment.param {
-        let arg = value_name(param);
+        let (arg, text) = (value_name(param), local());
         pieces.push(quote!({
             use ::core::fmt::Write as _;
-            let _ = ::core::write!(key, "{}", #arg);
+            let _ = ::core::write!(#text, "{}", #arg);
         }));
     }
     literal(pieces, &segment.suffix, optional_braces);
 }
 
 fn literal(pieces: &mut Vec<TokenStream>, text: &str, optional_braces: bool) {
+    let key = local();
     for part in text.split_inclusive(['{', '}']) {
         let (plain, brace) = match part.char_indices().last() {
             Some((at, brace @ ('{' | '}'))) if optional_braces => (&part[..at], Some(brace)),
             _ => (part, None),
         };
         if !plain.is_empty() {
-            pieces.push(quote!(key.push_str(#plain);));
+            pieces.push(quote!(#key.push_str(#plain);));
         }
         if let Some(brace) = brace {
-            pieces.push(quote!(self.naming.brace(&mut key, #brace);));
+            pieces.push(quote!(self.naming.brace(&mut #key, #brace);));
         }
     }
+}
+
+/// The text in the making: a name that no argument can clash with.
+fn local() -> Ident {
+    Ident::new("key", Span::mixed_site())
 }
 
 fn marker(kind: RedisType) -> Ident {
@@ -164,8 +165,8 @@ fn info(contract: &Contract, key: &Key) -> TokenStream {
 fn ttl(policy: &Policy) -> TokenStream {
     let millis = |duration: std::time::Duration| duration.as_millis() as u64;
     let optional = |duration: Option<std::time::Duration>| match duration.map(millis) {
-        Some(millis) => quote!(Some(::core::time::Duration::from_millis(#millis))),
-        None => quote!(None),
+        Some(millis) => quote!(::core::option::Option::Some(::core::time::Duration::from_millis(#millis))),
+        None => quote!(::core::option::Option::None),
     };
     let rule = match policy {
         Policy::None => return quote!(::keyplane_key::Ttl::NONE),
@@ -221,17 +222,22 @@ fn family(contract: &Contract, name: &Pattern) -> TokenStream {
     let mut format = String::new();
     for (index, segment) in name.segments().iter().enumerate() {
         format.push_str(if index > 0 { ":" } else { "" });
-        format.push_str(&segment.prefix);
+        format.push_str(&escaped(&segment.prefix));
         format.push_str(if segment.param.is_some() { "{}" } else { "" });
-        format.push_str(&segment.suffix);
+        format.push_str(&escaped(&segment.suffix));
     }
     let values = name.params().map(value_name);
     let doc = format!("`{name}`");
     quote! {
         #[doc = #doc]
         #[must_use]
-        pub fn #function(#(#args),*) -> String {
+        pub fn #function(#(#args),*) -> ::std::string::String {
             ::std::format!(#format, #(#values),*)
         }
     }
+}
+
+/// Braces are literal in a field name.
+fn escaped(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
 }

@@ -8,6 +8,7 @@
 //! - a struct `Keyspace` with one method per key, returning `Key<Hash>`, `Key<List>` …;
 //! - the names of hash fields as constants, families of fields as functions.
 
+mod collisions;
 mod emit;
 mod params;
 mod words;
@@ -59,6 +60,9 @@ fn expand(literal: &LitStr, call_site: Option<&Path>) -> Result<proc_macro2::Tok
         std::fs::read_to_string(&path).map_err(|error| fail(format!("cannot read `{given}`: {error}")))?;
     let contract = keyplane_schema::parse(&given, &source)
         .map_err(|broken| fail(format!("the contract is not sound\n\n{broken}")))?;
+    if let Some(collision) = collisions::find(&contract) {
+        return Err(fail(format!("`{given}` cannot become Rust: {collision}")));
+    }
     Ok(emit::keyspace(&contract, &path.to_string_lossy()))
 }
 

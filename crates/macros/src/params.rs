@@ -22,11 +22,12 @@ fn text_type(param: &Param, doc: &str) -> TokenStream {
     let read = param.legacy.as_ref().map(|_| {
         let read_check = self::check(param.read_automaton());
         quote! {
-            /// A value found in the store: the legacy shape passes too. Keys with it may be read, not written.
-            pub fn from_store(value: impl Into<String>) -> Result<Self, ::keyplane_key::ParamError> {
+            /// A value found in the store: the legacy shape passes too. Such keys are for reading; the type does not keep
+            /// anyone from writing them, so ask `is_legacy` first.
+            pub fn from_store(value: impl ::core::convert::Into<::std::string::String>) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
                 static CHECK: ::keyplane_key::Check = #read_check;
-                let value = value.into();
-                if CHECK.accepts(&value) { Ok(Self(value)) } else { Err(::keyplane_key::ParamError::new(#word, value, #expected)) }
+                let value: ::std::string::String = value.into();
+                if CHECK.accepts(&value) { ::core::result::Result::Ok(Self(value)) } else { ::core::result::Result::Err(::keyplane_key::ParamError::new(#word, value, #expected)) }
             }
 
             /// Whether it has the legacy shape only.
@@ -39,15 +40,15 @@ fn text_type(param: &Param, doc: &str) -> TokenStream {
     quote! {
         #[doc = #doc]
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct #name(String);
+        pub struct #name(::std::string::String);
 
         impl #name {
             const CHECK: ::keyplane_key::Check = #check;
 
             /// A value, if it passes the check.
-            pub fn new(value: impl Into<String>) -> Result<Self, ::keyplane_key::ParamError> {
-                let value = value.into();
-                if Self::CHECK.accepts(&value) { Ok(Self(value)) } else { Err(::keyplane_key::ParamError::new(#word, value, #expected)) }
+            pub fn new(value: impl ::core::convert::Into<::std::string::String>) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
+                let value: ::std::string::String = value.into();
+                if Self::CHECK.accepts(&value) { ::core::result::Result::Ok(Self(value)) } else { ::core::result::Result::Err(::keyplane_key::ParamError::new(#word, value, #expected)) }
             }
 
             #read
@@ -67,7 +68,7 @@ fn text_type(param: &Param, doc: &str) -> TokenStream {
 
         impl ::core::str::FromStr for #name {
             type Err = ::keyplane_key::ParamError;
-            fn from_str(value: &str) -> Result<Self, Self::Err> {
+            fn from_str(value: &str) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
                 Self::new(value)
             }
         }
@@ -76,6 +77,8 @@ fn text_type(param: &Param, doc: &str) -> TokenStream {
 
 fn int_type(param: &Param, range: IntRange, doc: &str) -> TokenStream {
     let (name, word, expected) = (type_name(&param.name), &param.name, param.describe());
+    let except: Vec<u64> =
+        param.except.iter().filter_map(|word| word.parse().ok()).chain([u64::MAX]).collect();
     // A key holds at most what Redis counts: 63 bits.
     let low = range.low.unwrap_or(0).max(0) as u64;
     let high = range.high.unwrap_or(i64::MAX) as u64;
@@ -86,8 +89,8 @@ fn int_type(param: &Param, range: IntRange, doc: &str) -> TokenStream {
 
         impl #name {
             /// A value, if it lies in the range.
-            pub fn new(value: u64) -> Result<Self, ::keyplane_key::ParamError> {
-                if (#low..=#high).contains(&value) { Ok(Self(value)) } else { Err(::keyplane_key::ParamError::new(#word, value.to_string(), #expected)) }
+            pub fn new(value: u64) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
+                if (#low..=#high).contains(&value) && ![#(#except),*].contains(&value) { ::core::result::Result::Ok(Self(value)) } else { ::core::result::Result::Err(::keyplane_key::ParamError::new(#word, value.to_string(), #expected)) }
             }
 
             /// The number.
@@ -105,7 +108,7 @@ fn int_type(param: &Param, range: IntRange, doc: &str) -> TokenStream {
 
         impl ::core::str::FromStr for #name {
             type Err = ::keyplane_key::ParamError;
-            fn from_str(value: &str) -> Result<Self, Self::Err> {
+            fn from_str(value: &str) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
                 let plain = value == "0" || (!value.starts_with('0') && value.bytes().all(|b| b.is_ascii_digit()));
                 let number = value.parse().ok().filter(|_| plain);
                 number.and_then(|number| Self::new(number).ok()).ok_or_else(|| ::keyplane_key::ParamError::new(#word, value, #expected))
@@ -116,6 +119,7 @@ fn int_type(param: &Param, range: IntRange, doc: &str) -> TokenStream {
 
 fn words_type(param: &Param, words: &[String], doc: &str) -> TokenStream {
     let (name, word, expected) = (type_name(&param.name), &param.name, param.describe());
+    let words: Vec<&String> = words.iter().filter(|word| param.accepts(word)).collect();
     let variants: Vec<_> = words.iter().map(|word| type_name(word)).collect();
     let docs = words.iter().map(|word| format!("`{word}`"));
     quote! {
@@ -146,7 +150,7 @@ fn words_type(param: &Param, words: &[String], doc: &str) -> TokenStream {
 
         impl ::core::str::FromStr for #name {
             type Err = ::keyplane_key::ParamError;
-            fn from_str(value: &str) -> Result<Self, Self::Err> {
+            fn from_str(value: &str) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
                 Self::ALL.iter().copied().find(|word| word.as_str() == value).ok_or_else(|| ::keyplane_key::ParamError::new(#word, value, #expected))
             }
         }
@@ -161,7 +165,7 @@ fn bytes_type(param: &Param, length: u32, doc: &str) -> TokenStream {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct #name(pub [u8; #length]);
 
-        impl AsRef<[u8]> for #name {
+        impl ::core::convert::AsRef<[u8]> for #name {
             fn as_ref(&self) -> &[u8] {
                 &self.0
             }

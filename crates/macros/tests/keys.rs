@@ -5,7 +5,12 @@ mod shop {
     keyplane_macros::keyspace!("tests/shop.toml");
 }
 
-use keyplane_key::{Naming, Policy};
+mod awkward {
+    #![allow(missing_docs, unreachable_pub)]
+    keyplane_macros::keyspace!("tests/awkward.toml");
+}
+
+use keyplane_key::{Naming, NamingError, Policy};
 use shop::{Item, Keyspace, NoteId, OrderId, State};
 
 #[test]
@@ -43,7 +48,7 @@ fn legacy_ids_can_be_read_and_are_marked() {
 
 #[test]
 fn hash_tags_and_namespace_are_a_matter_of_the_deployment() {
-    let keys = Keyspace::new(Naming::new("eu:prod", true).unwrap());
+    let keys = Keyspace::new(Naming::new("eu:prod", true).unwrap()).unwrap();
     let order = OrderId::new("order_ab12").unwrap();
     assert_eq!(keys.lines(&order, Item::new(1).unwrap()).as_str(), "eu:prod:shop:{order_ab12}:lines:1");
     assert_eq!(keys.by_state(State::Open).as_str(), "eu:prod:shop:index:state:open");
@@ -69,4 +74,23 @@ fn one_name_with_two_types_has_a_constructor_for_each() {
         "ZADD shop:order_ab12:trace:cpu 1.5 x"
     );
     assert_eq!(keys.trace_hash(&order, &note).hget("x").to_string(), "HGET shop:order_ab12:trace:cpu x");
+}
+
+#[test]
+fn names_that_rust_knows_already_become_code_too() {
+    let keys = awkward::Keyspace::default();
+    let (key, own) = (awkward::Key::new("a").unwrap(), awkward::Self_::new("b").unwrap());
+    assert_eq!(keys.r#match(&key, &own).as_str(), "ns:match:a:b");
+    assert_eq!(keys.r#match(&key, &own).expire().unwrap().to_string(), "PEXPIRE ns:match:a:b 3600000 NX");
+    assert!(
+        awkward::Gen::new(0).is_err() && "0".parse::<awkward::Gen>().is_err() && awkward::Gen::new(1).is_ok()
+    );
+    assert_eq!(awkward::Result::ALL.len(), 4);
+    assert_eq!(awkward::fields::r#match::r#type(&awkward::Type::new("x").unwrap()), "{x}");
+}
+
+#[test]
+fn keys_tagged_by_the_namespace_need_one() {
+    assert_eq!(awkward::Keyspace::new(Naming::new("", true).unwrap()), Err(NamingError::NoNamespace));
+    assert!(awkward::Keyspace::new(Naming::new("", false).unwrap()).is_ok());
 }

@@ -22,7 +22,7 @@ use keyplane_key::Naming;
 #[test]
 fn a_namespace_that_holds_colons_is_the_hash_tag_of_the_mempool() {
     assert_eq!(mempool::Keyspace::default().pending().as_str(), "dolos:mempool:pending");
-    let tagged = mempool::Keyspace::new(Naming::new("dolos:mempool", true).unwrap());
+    let tagged = mempool::Keyspace::new(Naming::new("dolos:mempool", true).unwrap()).unwrap();
     assert_eq!(tagged.pending().as_str(), "{dolos:mempool}:pending");
 }
 
@@ -36,7 +36,7 @@ fn run_ids_hold_colons_and_plus_signs() {
 
 #[test]
 fn a_swarm_and_its_agents_share_a_slot_on_cluster() {
-    let keys = swarm::Keyspace::new(Naming::new("", true).unwrap());
+    let keys = swarm::Keyspace::new(Naming::new("", true).unwrap()).unwrap();
     let (swarm, agent) =
         (swarm::SwarmId::new("swarm_abc123def456").unwrap(), swarm::AgentId::new("agent_dev00001").unwrap());
     assert_eq!(keys.swarm(&swarm).as_str(), "swarm:{swarm_abc123def456}");
@@ -47,7 +47,7 @@ fn a_swarm_and_its_agents_share_a_slot_on_cluster() {
 fn a_hash_tag_spans_two_segments_in_the_sequencer() {
     let protocol = sequencer::Protocol::new("0xE88E5f64AEB483d7057645326AdDFA24A3B312DF").unwrap();
     let market = sequencer::Market::new("0x21cb57C1f2352ad215a463DD867b838749CD3b8f").unwrap();
-    let keys = sequencer::Keyspace::new(Naming::new("", true).unwrap());
+    let keys = sequencer::Keyspace::new(Naming::new("", true).unwrap()).unwrap();
     assert_eq!(
         keys.submission_queue(&protocol, &market).as_str(),
         "{0xE88E5f64AEB483d7057645326AdDFA24A3B312DF:0x21cb57C1f2352ad215a463DD867b838749CD3b8f}:submissionQueue"

@@ -3,15 +3,16 @@
 //! Every placeholder check is one of these. The same table answers "does this value pass", "can two patterns meet",
 //! "what does every value start with", and is emitted as constants by the macro.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{HashMap, VecDeque};
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input};
+use regex_automata::{Anchored, Input, MatchKind};
 
-/// No table may grow past this many states: a check on an id is small, and a hostile regex must not eat the machine.
-const MAX_STATES: usize = 4096;
+/// No table may grow past this many states: a check on an id is small, and two hostile ones are walked as a product.
+const MAX_STATES: usize = 600;
 
 /// Bytes tried first when an example is made up, so that it reads like an id.
 const FRIENDLY: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-.+:";
@@ -42,6 +43,8 @@ impl Dfa {
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(1 << 20)))
             .configure(
                 dense::Config::new()
+                    // The whole value counts, so no alternative may win over a longer one.
+                    .match_kind(MatchKind::All)
                     .start_kind(StartKind::Anchored)
                     .minimize(false)
                     .dfa_size_limit(Some(4 << 20))
@@ -86,9 +89,30 @@ impl Dfa {
         })
     }
 
-    /// What both accept.
-    pub(crate) fn and(&self, other: &Self) -> Result<Self, String> {
-        self.product(other, |a, b| a && b)
+    /// The automaton of the decimal numbers from `low` to `high`, without leading zeros.
+    pub(crate) fn numbers(low: u64, high: u64) -> Result<Self, String> {
+        let (low, high) = (low.to_string(), high.to_string());
+        // A number is known by how many digits were read, how they compare with those of the ends, and whether it is 0.
+        let start = (0, Ordering::Equal, Ordering::Equal, false);
+        explore(start, |&(read, to_low, to_high, zero)| {
+            let above = read > low.len() || (read == low.len() && to_low != Ordering::Less);
+            let below = read < high.len() || (read == high.len() && to_high != Ordering::Greater);
+            let row = (0..=255_u8)
+                .map(|byte| {
+                    let next = |end: &str, known: Ordering| {
+                        known.then_with(|| {
+                            end.as_bytes().get(read).map_or(Ordering::Equal, |digit| byte.cmp(digit))
+                        })
+                    };
+                    let fits = byte.is_ascii_digit() && !zero && read < high.len();
+                    fits.then(|| {
+                        (read + 1, next(&low, to_low), next(&high, to_high), read == 0 && byte == b'0')
+                    })
+                })
+                .collect();
+            Some((read > 0 && above && below, row))
+        })
+        .map(Self::minimal)
     }
 
     /// What this accepts and the other does not.
@@ -144,13 +168,19 @@ impl Dfa {
 
     /// The shortest value that passes, made of friendly bytes where there is a choice.
     pub(crate) fn shortest(&self) -> Option<Vec<u8>> {
-        let mut from: HashMap<u16, (u16, u8)> = HashMap::new();
-        let mut queue = std::collections::VecDeque::from([START]);
-        while let Some(state) = queue.pop_front() {
-            if self.is_accepting(state) {
+        if self.is_accepting(START) { Some(Vec::new()) } else { self.shortest_with(|_| true) }
+    }
+
+    /// The shortest value that passes and holds one of the wanted bytes.
+    pub(crate) fn shortest_with(&self, wanted: impl Fn(u8) -> bool) -> Option<Vec<u8>> {
+        type Place = (u16, bool);
+        let mut from: HashMap<Place, (Place, u8)> = HashMap::new();
+        let mut queue = VecDeque::from([(START, false)]);
+        while let Some(place @ (state, seen)) = queue.pop_front() {
+            if seen && self.is_accepting(state) {
                 let mut value = Vec::new();
-                let mut at = state;
-                while let Some(&(previous, byte)) = from.get(&at).filter(|_| at != START) {
+                let mut at = place;
+                while let Some(&(previous, byte)) = from.get(&at) {
                     value.push(byte);
                     at = previous;
                 }
@@ -158,9 +188,9 @@ impl Dfa {
                 return Some(value);
             }
             for byte in friendly_bytes() {
-                let next = self.step(state, byte);
-                if next != DEAD && next != START && !from.contains_key(&next) {
-                    from.insert(next, (state, byte));
+                let next = (self.step(state, byte), seen || wanted(byte));
+                if next.0 != DEAD && next != (START, false) && !from.contains_key(&next) {
+                    from.insert(next, (place, byte));
                     queue.push_back(next);
                 }
             }
@@ -401,11 +431,11 @@ mod tests {
     }
 
     #[test]
-    fn words_and_regex_of_the_same_language_are_equal_tables() {
-        let words = Dfa::words(["open", "closed"]).unwrap().minimal();
+    fn words_and_regex_of_the_same_language_differ_in_nothing() {
+        let words = Dfa::words(["open", "closed"]).unwrap();
         let regex = Dfa::regex("closed|open").unwrap();
-        assert_eq!(words.and(&regex).unwrap(), regex.and(&words).unwrap());
         assert!(words.minus(&regex).unwrap().shortest().is_none());
+        assert!(regex.minus(&words).unwrap().shortest().is_none());
     }
 
     #[test]
@@ -414,6 +444,37 @@ mod tests {
         let but = any.minus(&Dfa::words(["new"]).unwrap()).unwrap();
         assert!(!but.accepts(b"new") && but.accepts(b"news") && but.accepts(b"ne"));
         assert!(but.or(&Dfa::words(["new"]).unwrap()).unwrap().accepts(b"new"));
+    }
+
+    #[test]
+    fn no_alternative_hides_a_longer_one() {
+        for (regex, value) in [
+            ("a|ab", "ab"),
+            ("ab|a", "a"),
+            ("a+?", "aaa"),
+            ("agent|agent_[a-z]+", "agent_bar"),
+            ("^a|b$", "b"),
+        ] {
+            assert!(Dfa::regex(regex).unwrap().accepts(value.as_bytes()), "{regex} {value}");
+        }
+        assert!(!Dfa::regex("^a$").unwrap().accepts(b"ab"));
+    }
+
+    #[test]
+    fn ranges_of_numbers_are_exact() {
+        for (low, high) in [(0, 0), (0, 9), (5, 123), (99, 1000), (2000, 9999), (7, 7)] {
+            let dfa = Dfa::numbers(low, high).unwrap();
+            for number in 0..=12_000_u64 {
+                assert_eq!(
+                    dfa.accepts(number.to_string().as_bytes()),
+                    (low..=high).contains(&number),
+                    "{number} in {low}..{high}"
+                );
+            }
+            assert!(!dfa.accepts(b"") && !dfa.accepts(b"00") && !dfa.accepts(b"07"));
+        }
+        let all = Dfa::numbers(0, i64::MAX as u64).unwrap();
+        assert!(all.accepts(b"9223372036854775807") && !all.accepts(b"9223372036854775808"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::acl;
+use crate::dfa::Dfa;
 use crate::model::{Contract, Field, FieldMax, Key, Layout, Param, Policy, ValueType};
 use crate::units::show_size;
 
@@ -81,15 +82,17 @@ pub fn diff(old: &Contract, new: &Contract) -> Diff {
     let mut found = Found { changes: Vec::new() };
     found.head(old, new);
     found.params(old, new);
+    found.components(old, new);
     for key in &old.keys {
         match new.key(&key.name) {
             Some(now) => found.key(old, key, new, now),
-            None => found.removed_key(key, new),
+            None => found.removed_key(old, key, new),
         }
     }
     let renamed = |key: &Key| {
-        let same = |was: &&Key| was.pattern == key.pattern && was.types == key.types;
-        old.keys.iter().find(same).is_some_and(|was| new.key(&was.name).is_none())
+        old.keys.iter().any(|was| {
+            new.key(&was.name).is_none() && successor(old, was, new).is_some_and(|now| now.name == key.name)
+        })
     };
     for key in new.keys.iter().filter(|key| old.key(&key.name).is_none() && !renamed(key)) {
         found.add(
@@ -126,6 +129,30 @@ impl Found {
         self.renamed("contract", "namespace", &old.namespace, &new.namespace, Effect::Breaks);
     }
 
+    fn components(&mut self, old: &Contract, new: &Contract) {
+        for component in &old.components {
+            let now = new.component(&component.name);
+            let lost: Vec<&str> = component
+                .extra
+                .iter()
+                .filter(|extra| now.is_none_or(|now| !now.extra.contains(extra)))
+                .map(String::as_str)
+                .collect();
+            match now {
+                None => {
+                    self.add(format!("component {}", component.name), "removed", Effect::Look, Effect::Look)
+                }
+                Some(_) if !lost.is_empty() => self.add(
+                    format!("component {}", component.name),
+                    format!("may no longer run {}", lost.join(", ")),
+                    Effect::Breaks,
+                    Effect::Fine,
+                ),
+                Some(_) => {}
+            }
+        }
+    }
+
     fn params(&mut self, old: &Contract, new: &Contract) {
         for param in &old.params {
             if let Some(now) = new.param(&param.name) {
@@ -137,48 +164,51 @@ impl Found {
     /// Widened: old readers meet ids they refuse. Narrowed: old writers make ids that are refused now.
     fn param(&mut self, old: &Param, new: &Param) {
         let place = format!("param {}", old.name);
-        let only = |a: &Param, b: &Param| {
-            let value = a.read_check.minus(&b.read_check).ok()?.shortest()?;
-            Some(String::from_utf8_lossy(&value).into_owned())
+        let change = format!("{} → {}", old.describe(), new.describe());
+        let only = |wider: &Dfa, narrower: &Dfa| match wider.minus(narrower) {
+            Ok(rest) => Ok(rest.shortest().map(|value| String::from_utf8_lossy(&value).into_owned())),
+            Err(_) => Err(()),
         };
-        let widened = only(new, old).or_else(|| beyond(new, old));
-        let narrowed = {
-            let value = old.check.minus(&new.check).ok().and_then(|dfa| dfa.shortest());
-            value.map(|value| String::from_utf8_lossy(&value).into_owned()).or_else(|| beyond(old, new))
+        let parts = (
+            only(&new.read_check, &old.read_check),
+            only(&old.check, &new.check),
+            only(&old.read_check, &new.read_check),
+        );
+        let (Ok(widened), Ok(narrowed), Ok(unread)) = parts else {
+            if old.describe() != new.describe() {
+                self.add(
+                    &place,
+                    format!("another check, too large to compare: {change}"),
+                    Effect::Look,
+                    Effect::Look,
+                );
+            }
+            return;
         };
         if let Some(value) = widened {
             self.add(
                 &place,
-                format!("accepts more, such as {value:?}: {} → {}", old.describe(), new.describe()),
+                format!("accepts more, such as {value:?}: {change}"),
                 Effect::Breaks,
                 Effect::Fine,
             );
         }
-        if let Some(value) = narrowed {
-            self.add(
-                &place,
-                format!("refuses {value:?} now: {} → {}", old.describe(), new.describe()),
-                Effect::Fine,
-                Effect::Breaks,
-            );
+        if let Some(value) = &narrowed {
+            self.add(&place, format!("refuses {value:?} now: {change}"), Effect::Fine, Effect::Breaks);
+        }
+        if let (None, Some(value)) = (narrowed, unread) {
+            self.add(&place, format!("no longer reads {value:?}: {change}"), Effect::Look, Effect::Fine);
         }
     }
 
-    fn removed_key(&mut self, key: &Key, new: &Contract) {
-        let successor = new.keys.iter().find(|now| now.pattern == key.pattern && now.types == key.types);
-        match successor {
-            Some(now) => self.add(
-                format!("key {}", key.name),
-                format!("is called {} now; same keys on the wire", now.name),
-                Effect::Fine,
-                Effect::Fine,
-            ),
-            None => self.add(
-                format!("key {}", key.name),
-                format!("removed: {}", key.pattern),
-                Effect::Breaks,
-                Effect::Breaks,
-            ),
+    fn removed_key(&mut self, old: &Contract, key: &Key, new: &Contract) {
+        let place = format!("key {}", key.name);
+        match successor(old, key, new) {
+            Some(now) => {
+                self.add(place, format!("is called {} now", now.name), Effect::Fine, Effect::Fine);
+                self.key(old, key, new, now);
+            }
+            None => self.add(place, format!("removed: {}", key.pattern), Effect::Breaks, Effect::Breaks),
         }
     }
 
@@ -227,7 +257,8 @@ impl Found {
         let longest = |policy: &Policy| {
             if policy.expires() { policy.duration().unwrap_or_default() } else { std::time::Duration::MAX }
         };
-        let shorter = longest(new) < longest(old);
+        // Another rule with the same duration may still end a key earlier: 1h from creation is not 1h from the last write.
+        let shorter = longest(new) < longest(old) || (old.word() != new.word() && new.expires());
         self.add(
             place,
             format!("TTL: {old} → {new}"),
@@ -469,22 +500,11 @@ impl Found {
     }
 }
 
-/// A number that one range has and the other has not, where the automata cannot tell.
-fn beyond(wider: &Param, narrower: &Param) -> Option<String> {
-    use crate::model::ParamKind::Int;
-    let (Int(a), Int(b)) = (&wider.kind, &narrower.kind) else { return None };
-    let candidates = [
-        a.low,
-        a.high,
-        b.low.map(|low| low - 1),
-        b.high.and_then(|high| high.checked_add(1)),
-        Some(i64::MAX),
-    ];
-    candidates
-        .into_iter()
-        .flatten()
-        .find(|&number| number >= 0 && a.contains(number) && !b.contains(number))
-        .map(|number| number.to_string())
+/// The key that a removed one is called now: new, with the same keys on the wire.
+fn successor<'n>(old: &Contract, key: &Key, new: &'n Contract) -> Option<&'n Key> {
+    new.keys
+        .iter()
+        .find(|now| now.pattern == key.pattern && now.types == key.types && old.key(&now.name).is_none())
 }
 
 fn or_none(text: &str) -> String {

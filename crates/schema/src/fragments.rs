@@ -1,8 +1,8 @@
 //! Helper keys of kit primitives. A contract says `use = { kit = "queue" }`; the keys come from a fragment file, so that
 //! audits know every helper key and this crate does not depend on the kit.
 
-use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Contract, Helper, How, Key, Owner, Tag};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{Contract, Helper, How, Key, Owner};
 use crate::node::{self, Table};
 use crate::read;
 use crate::verbs::{RedisType, Verb};
@@ -22,6 +22,7 @@ pub(crate) fn expand(contract: &mut Contract) -> Vec<Diagnostic> {
         for (kit, at) in &host.uses {
             match FRAGMENTS.iter().find(|(name, _)| name == kit) {
                 Some((name, text)) => match helper_keys(name, text, &host) {
+                    Ok(_) if host.tag.is_none() => found.push(untagged(&host, *at)),
                     Ok(keys) => helpers.extend(keys),
                     Err(reason) => found.push(Diagnostic::error(Code::BadValue, reason, *at, "here")),
                 },
@@ -39,6 +40,13 @@ pub(crate) fn expand(contract: &mut Contract) -> Vec<Diagnostic> {
         contract.keys.extend(helpers);
     }
     found
+}
+
+fn untagged(host: &Key, at: Span) -> Diagnostic {
+    let message =
+        format!("`{}` has helper keys, so it needs a hash tag to share a slot with them", host.name);
+    let help = format!("its whole name will do: `tag = \"{}\"`", host.pattern);
+    Diagnostic::error(Code::CrossSlot, message, at, "adds helper keys").help(help)
 }
 
 fn helper_keys(kit: &str, text: &str, host: &Key) -> Result<Vec<Key>, String> {
@@ -71,13 +79,8 @@ fn host_types(table: &Table) -> Vec<RedisType> {
 fn adopt(mut key: Key, kit: &str, host: &Key) -> Key {
     key.name = format!("{}_{}", host.name, key.name);
     key.helper_of = Some(Helper { host: host.name.clone(), kit: kit.to_owned() });
-    key.tag = match &host.tag {
-        Some(Tag::Part(part)) => Some(Tag::Part(part.clone())),
-        Some(Tag::Braced(part)) => Some(Tag::Braced(part.clone())),
-        Some(Tag::Namespace) => Some(Tag::Namespace),
-        // Without a tag the whole host name must be hashed, so that host and helpers still share a slot.
-        None => Some(Tag::Part(host.pattern.as_str().to_owned())),
-    };
+    // The helper's pattern starts with the host's, so the tag stands at the same place.
+    key.tag = host.tag.clone();
     key.at = host.at;
     key.owners = Vec::new();
     for owner in &host.owners {

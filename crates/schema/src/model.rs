@@ -137,13 +137,13 @@ impl Param {
     /// Whether a key with this value may be written.
     #[must_use]
     pub fn accepts(&self, value: &str) -> bool {
-        self.check.accepts(value.as_bytes()) && self.in_range(value)
+        self.check.accepts(value.as_bytes())
     }
 
     /// Whether a key with this value may be read: new or legacy.
     #[must_use]
     pub fn accepts_for_reading(&self, value: &str) -> bool {
-        self.accepts(value) || (self.legacy.is_some() && self.read_check.accepts(value.as_bytes()))
+        self.read_check.accepts(value.as_bytes())
     }
 
     /// The automaton of values that may be written, for generated code.
@@ -158,23 +158,15 @@ impl Param {
         &self.read_check
     }
 
-    /// An automaton knows digits, not magnitudes.
-    fn in_range(&self, value: &str) -> bool {
-        match self.kind {
-            ParamKind::Int(range) => value.parse().is_ok_and(|number| range.contains(number)),
-            _ => true,
-        }
-    }
-
     /// A value that passes: the example, or one made up.
     #[must_use]
     pub fn sample(&self) -> String {
-        match (&self.example, &self.kind) {
-            (Some(example), _) => example.clone(),
-            (None, ParamKind::OneOf { words, .. }) => words.first().cloned().unwrap_or_default(),
-            (None, ParamKind::Int(range)) => range.low.unwrap_or(1).max(0).to_string(),
-            (None, _) => String::from_utf8_lossy(&self.check.shortest().unwrap_or_default()).into_owned(),
-        }
+        let known = match &self.kind {
+            ParamKind::OneOf { words, .. } => words.iter().find(|word| self.accepts(word)).cloned(),
+            _ => None,
+        };
+        let made_up = || String::from_utf8_lossy(&self.check.shortest().unwrap_or_default()).into_owned();
+        self.example.clone().or(known).unwrap_or_else(made_up)
     }
 }
 
@@ -295,7 +287,12 @@ pub enum Tag {
     /// The namespace.
     Namespace,
     /// A contiguous part of the pattern, marked only where hash tags are on.
-    Part(String),
+    Part {
+        /// The part.
+        text: String,
+        /// Where in the pattern it starts.
+        start: usize,
+    },
     /// Braces that the pattern itself holds: always there.
     Braced(String),
 }
@@ -306,8 +303,16 @@ impl Tag {
     pub fn template(&self) -> &str {
         match self {
             Self::Namespace => "<namespace>",
-            Self::Part(part) | Self::Braced(part) => part,
+            Self::Part { text, .. } | Self::Braced(text) => text,
         }
+    }
+}
+
+impl Key {
+    /// Whether this key and another lie on one slot whatever their placeholders are: equal tags over equal placeholders.
+    #[must_use]
+    pub fn shares_slot_with(&self, other: &Self) -> bool {
+        matches!((&self.tag, &other.tag), (Some(own), Some(other)) if own.template() == other.template())
     }
 }
 
@@ -604,6 +609,18 @@ pub enum How {
     Writes,
     /// A verb of its own.
     By(Verb),
+}
+
+impl How {
+    /// Whether an operation may use the verb on these grounds: any owner may look, `writes` takes every writing verb,
+    /// and who is named for one verb has that one.
+    pub(crate) fn covers(self, verb: Verb) -> bool {
+        match self {
+            Self::Reads => !verb.writes(),
+            Self::Writes => true,
+            Self::By(own) => own == verb || !verb.writes(),
+        }
+    }
 }
 
 /// Since when, until when, instead of what.

@@ -66,16 +66,16 @@ impl Naming {
     pub fn pattern(&self, key: &Key) -> Pattern {
         let own = key.pattern.as_str();
         let text = match (&key.tag, self.hash_tags) {
-            (Some(Tag::Part(part)), true) => {
-                self.prefixed(&own.replacen(part.as_str(), &format!("{{{part}}}"), 1))
+            (Some(Tag::Part { text, start }), true) => {
+                let (before, after) = (&own[..*start], &own[start + text.len()..]);
+                self.prefixed(&format!("{before}{{{text}}}{after}"))
             }
             (Some(Tag::Namespace), true) if !self.namespace.is_empty() => {
                 format!("{{{}}}:{own}", self.namespace)
             }
             _ => self.prefixed(own),
         };
-        // Both parts were checked when they were read; should they not fit, the key keeps its plain pattern.
-        Pattern::parse(&text).unwrap_or_else(|_| key.pattern.clone())
+        Pattern::assembled(text)
     }
 
     fn prefixed(&self, pattern: &str) -> String {

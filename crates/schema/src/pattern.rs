@@ -46,6 +46,20 @@ impl Pattern {
         Ok(pattern)
     }
 
+    /// A pattern put together from parts that were checked: a namespace, a pattern, a hash tag.
+    pub(crate) fn assembled(text: String) -> Self {
+        let trusted = |part: &str| match (part.find('<'), part.find('>')) {
+            (Some(open), Some(close)) if open < close => Segment {
+                prefix: part[..open].to_owned(),
+                param: Some(part[open + 1..close].to_owned()),
+                suffix: part[close + 1..].to_owned(),
+            },
+            _ => Segment { prefix: part.to_owned(), param: None, suffix: String::new() },
+        };
+        let segments = text.split(':').map(trusted).collect();
+        Self { text, segments }
+    }
+
     /// As written.
     #[must_use]
     pub fn as_str(&self) -> &str {

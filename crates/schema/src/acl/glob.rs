@@ -37,18 +37,15 @@ impl Glob {
     }
 
     fn literal(&mut self, text: &str) {
-        for byte in text.bytes() {
+        for c in text.chars() {
             // `)` at the end of a pattern would close a selector, so it is written as a class.
-            match byte {
-                b')' => self.text.push_str("[)]"),
-                b'*' | b'?' | b'[' | b']' | b'\\' => {
-                    self.text.push('\\');
-                    self.text.push(char::from(byte));
-                }
-                _ => self.text.push(char::from(byte)),
+            match c {
+                ')' => self.text.push_str("[)]"),
+                '*' | '?' | '[' | ']' | '\\' => self.text.extend(['\\', c]),
+                _ => self.text.push(c),
             }
-            self.push(Part::Byte(byte));
         }
+        text.bytes().for_each(|byte| self.push(Part::Byte(byte)));
     }
 
     fn push(&mut self, part: Part) {
@@ -94,9 +91,7 @@ pub(crate) fn loose(contract: &Contract, pattern: &Pattern, reading: bool) -> Gl
                 Some(sets) => sets.iter().for_each(|set| glob.set(set, false)),
                 None => {
                     fixed = false;
-                    for byte in check.common_prefix() {
-                        glob.literal(&char::from(byte).to_string());
-                    }
+                    glob.literal(&written_prefix(check));
                     glob.anything();
                 }
             }
@@ -127,6 +122,9 @@ pub(crate) fn strict(contract: &Contract, pattern: &Pattern, reading: bool) -> O
                     }
                     let by_length: Vec<Vec<ByteSet>> =
                         (shortest..=longest).filter_map(|length| check.positions(length)).collect();
+                    if !by_length.iter().all(|sets| ascii(sets)) {
+                        return None;
+                    }
                     let extended = |glob: &Glob, sets: &[ByteSet]| {
                         let mut glob = glob.clone();
                         sets.iter().for_each(|set| glob.set(set, true));
@@ -140,9 +138,7 @@ pub(crate) fn strict(contract: &Contract, pattern: &Pattern, reading: bool) -> O
                 (_, None) => {
                     fixed = false;
                     for glob in &mut globs {
-                        for byte in check.common_prefix() {
-                            glob.literal(&char::from(byte).to_string());
-                        }
+                        glob.literal(&written_prefix(check));
                         glob.anything();
                     }
                 }
@@ -168,38 +164,112 @@ fn check<'c>(contract: &'c Contract, param: Option<&str>, reading: bool) -> Opti
 
 fn fixed_positions(check: &Dfa) -> Option<Vec<ByteSet>> {
     match check.lengths() {
-        (shortest, Some(longest)) if shortest == longest && longest <= MAX_FIXED => check.positions(longest),
+        (shortest, Some(longest)) if shortest == longest && longest <= MAX_FIXED => {
+            check.positions(longest).filter(|sets| ascii(sets))
+        }
         _ => None,
     }
 }
 
-/// A glob class: `[0-9a-f]`.
+/// A glob class: `[0-9a-f_]`. Redis takes the end of a range as it stands, so only letters and digits form ranges;
+/// everything else is a member of its own.
 fn class(members: &[u8]) -> String {
     let mut text = String::from("[");
-    let mut index = 0;
-    while index < members.len() {
-        let first = members[index];
-        let mut last = first;
-        while index + 1 < members.len() && members[index + 1] == last + 1 {
-            index += 1;
-            last = members[index];
+    let mut rest = members;
+    while let [first, ..] = rest {
+        let run = rest
+            .iter()
+            .zip(*first..)
+            .take_while(|(byte, expected)| *byte == expected && byte.is_ascii_alphanumeric())
+            .count();
+        let run = if first.is_ascii_alphanumeric() { same_kind(&rest[..run]) } else { 1 };
+        let last = rest[run - 1];
+        match run {
+            1 | 2 => rest[..run].iter().for_each(|&byte| push_escaped(&mut text, byte)),
+            _ => text.push_str(&format!("{}-{}", char::from(*first), char::from(last))),
         }
-        index += 1;
-        push_escaped(&mut text, first);
-        if last > first + 1 {
-            text.push('-');
-        }
-        if last > first {
-            push_escaped(&mut text, last);
-        }
+        rest = &rest[run..];
     }
     text.push(']');
     text
 }
 
+/// How many bytes from the start are all digits, all capitals or all small letters.
+fn same_kind(run: &[u8]) -> usize {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    run.iter().take_while(|byte| kind(**byte) == kind(run[0])).count()
+}
+
 fn push_escaped(text: &mut String, byte: u8) {
-    if matches!(byte, b']' | b'\\' | b'^' | b'-' | b'[') {
+    if !byte.is_ascii_alphanumeric() {
         text.push('\\');
     }
     text.push(char::from(byte));
+}
+
+/// A rule is text, so bytes beyond ASCII can be matched by `*` only.
+fn ascii(sets: &[ByteSet]) -> bool {
+    sets.iter().all(|set| set[128..].iter().all(|&possible| !possible))
+}
+
+/// What every value starts with, as far as it can be written.
+fn written_prefix(check: &Dfa) -> String {
+    check.common_prefix().into_iter().take_while(u8::is_ascii).map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Redis's own reading of a class, ported from its matcher: what follows `[` up to `]`.
+    fn redis_class_matches(class: &[u8], byte: u8) -> bool {
+        let mut at = 1;
+        let mut found = false;
+        loop {
+            match class[at..] {
+                [b'\\', literal, ..] => {
+                    found |= literal == byte;
+                    at += 2;
+                }
+                [b']', ..] | [] => return found,
+                [start, b'-', end, ..] => {
+                    let (low, high) = (start.min(end), start.max(end));
+                    found |= (low..=high).contains(&byte);
+                    at += 3;
+                }
+                [literal, ..] => {
+                    found |= literal == byte;
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_class_means_the_same_to_redis() {
+        for regex in [
+            "[a-z0-9./-]",
+            "[a-z+,-]",
+            "[]\\^a-c-]",
+            "[!-~]",
+            "[A-z]",
+            "[0-9A-Fa-f_]",
+            "[*-?]",
+            "[ab]",
+            "[W-c]",
+        ] {
+            let Ok(check) = Dfa::regex(regex) else { continue };
+            let sets = check.positions(1).unwrap();
+            let members: Vec<u8> = (0..=127).filter(|&byte| sets[0][usize::from(byte)]).collect();
+            let text = class(&members);
+            for byte in 0..=127 {
+                assert_eq!(
+                    redis_class_matches(text.as_bytes(), byte),
+                    members.contains(&byte),
+                    "{regex} as {text}: {:?}",
+                    char::from(byte)
+                );
+            }
+        }
+    }
 }

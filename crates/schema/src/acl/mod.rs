@@ -160,8 +160,10 @@ pub fn grants(contract: &Contract, component: &str) -> BTreeMap<String, BTreeSet
         }
     }
     for key in &contract.keys {
-        let owned = key.owners.iter().filter(|owner| owner.component == component).map(|owner| owner.how);
-        for how in owned {
+        let owned = || key.owners.iter().filter(|owner| owner.component == component).map(|owner| owner.how);
+        // `writes` comes last: it stands for the ordinary verb only where nothing more exact is said.
+        let (exact, general): (Vec<How>, Vec<How>) = owned().partition(|how| *how != How::Writes);
+        for how in exact.into_iter().chain(general) {
             let verbs = grants.entry(key.name.clone()).or_default();
             match how {
                 How::By(verb) => {
@@ -291,6 +293,7 @@ impl<'c> Families<'c> {
             .into_iter()
             .map(|((commands, access), globs)| selector(&commands, access, globs))
             .collect();
+        selectors.extend(self.moves(grants, covered));
         if !readable.is_empty() {
             selectors.push(selector(&["eval_ro", "evalsha_ro"], Access::Read, readable));
         }
@@ -299,6 +302,27 @@ impl<'c> Families<'c> {
             selectors.push(selector(&["eval", "evalsha"], Access::ReadWrite, scripted));
         }
         selectors
+    }
+
+    /// Moving an item from a list that is consumed to one that is produced is one command over both.
+    fn moves(
+        &self,
+        grants: &BTreeMap<String, BTreeSet<Verb>>,
+        covered: &HashMap<(usize, Access), Vec<String>>,
+    ) -> Option<String> {
+        let lists = |verb: Verb| {
+            let granted = move |(index, key): (usize, &Key)| {
+                let has = grants.get(&key.name).is_some_and(|verbs| verbs.contains(&verb));
+                let globs =
+                    has.then(|| covered.get(&(index, verb.access()))).flatten().cloned().unwrap_or_default();
+                globs.into_iter().map(move |glob| format!("{}{glob}", verb.access().prefix()))
+            };
+            self.contract.keys.iter().enumerate().flat_map(granted).collect::<Vec<String>>()
+        };
+        let (from, to) = (lists(Verb::Consume), lists(Verb::Produce));
+        let keys =
+            from.iter().chain(&to).cloned().collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>();
+        (!from.is_empty() && !to.is_empty()).then(|| format!("(+lmove +blmove {})", keys.join(" ")))
     }
 
     /// The keys that may stand in KEYS of a script that writes: all that the component touches in any way. EVAL itself
@@ -346,7 +370,7 @@ impl<'c> Families<'c> {
                     .filter(|&to| reaches.iter().any(|reach| reach.to == contract.keys[to].name))
                     .collect();
                 let still = self.reaches(component, grants, (index, access), &strict, &reached);
-                if still.is_empty() {
+                if still.len() < reaches.len() {
                     Covered { globs: strict, reaches: still }
                 } else {
                     Covered { globs: loose, reaches }

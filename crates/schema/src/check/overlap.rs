@@ -8,12 +8,15 @@ use crate::naming::{Naming, language};
 use crate::pattern::{Pattern, Segment};
 
 pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
-    let naming = Naming::plain(contract);
-    let patterns: Vec<Pattern> = contract.keys.iter().map(|key| naming.pattern(key)).collect();
+    let namings = [Naming::plain(contract), Naming::tagged(contract)];
+    let patterns =
+        namings.map(|naming| contract.keys.iter().map(|key| naming.pattern(key)).collect::<Vec<Pattern>>());
     let mut found = Vec::new();
-    for (index, (key, pattern)) in contract.keys.iter().zip(&patterns).enumerate() {
-        for (other, earlier) in contract.keys[..index].iter().zip(&patterns) {
-            if let Some(witness) = meet(contract, earlier, pattern) {
+    for (index, key) in contract.keys.iter().enumerate() {
+        for (earlier, other) in contract.keys[..index].iter().enumerate() {
+            if let Some(witness) =
+                patterns.iter().find_map(|patterns| meet(contract, &patterns[earlier], &patterns[index]))
+            {
                 found.push(report(contract, other, key, &witness));
             }
         }

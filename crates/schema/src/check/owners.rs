@@ -108,11 +108,8 @@ fn check_touch(contract: &Contract, op: &Op, touched: &OpKey) -> Vec<Diagnostic>
             continue;
         }
         for (component, at) in &op.by {
-            let allowed = if verb.writes() {
-                is_writer(key, component)
-            } else {
-                key.owners.iter().any(|owner| owner.component == *component)
-            };
+            let allowed =
+                key.owners.iter().any(|owner| owner.component == *component && owner.how.covers(verb));
             if !allowed {
                 let kind = if verb.writes() { "write" } else { "read" };
                 let message = format!(

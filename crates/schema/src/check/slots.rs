@@ -46,8 +46,7 @@ fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
     let anchor = contract.key(&first.key)?;
     for other in others {
         let key = contract.key(&other.key)?;
-        let same = matches!((&anchor.tag, &key.tag), (Some(a), Some(b)) if a.template() == b.template());
-        if !same {
+        if !anchor.shares_slot_with(key) {
             let message = format!("operation `{}` is one script over keys on different slots", op.name);
             let shared = anchor.pattern.params().find(|name| key.pattern.params().any(|own| own == *name));
             let help = match shared.filter(|_| anchor.tag.is_none() && key.tag.is_none()) {
@@ -70,7 +69,7 @@ fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
 pub(super) fn slot_of(key: &Key) -> String {
     match &key.tag {
         Some(Tag::Namespace) => format!("{} hashes its namespace", key.name),
-        Some(Tag::Part(part) | Tag::Braced(part)) => format!("{} hashes {{{part}}}", key.name),
+        Some(Tag::Part { text, .. } | Tag::Braced(text)) => format!("{} hashes {{{text}}}", key.name),
         None => format!("{} has no tag: its whole name is hashed", key.name),
     }
 }

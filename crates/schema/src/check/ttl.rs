@@ -50,8 +50,7 @@ fn link(contract: &Contract, key: &Key) -> Option<Diagnostic> {
                 .help("link it to a key whose placeholders it has too"),
         );
     }
-    let same_slot = matches!((&key.tag, &direct.tag), (Some(a), Some(b)) if a.template() == b.template());
-    if !same_slot {
+    if !key.shares_slot_with(direct) {
         let message = format!(
             "`{}` is linked to `{to}` on another slot, so both cannot be renewed in one step",
             key.name

@@ -158,12 +158,13 @@ impl Reader<'_> {
         let part = match own.map(|node| &node.kind) {
             Some(Kind::Flag(_)) => return None,
             Some(Kind::Text(part)) => part.as_str(),
-            _ => default.filter(|&part| part == "<namespace>" || is_part(pattern.as_str(), part))?,
+            _ => default
+                .filter(|&part| part == "<namespace>" || part_start(pattern.as_str(), part).is_some())?,
         };
         if part == "<namespace>" {
             return Some(Tag::Namespace);
         }
-        if !is_part(pattern.as_str(), part) {
+        let Some(start) = part_start(pattern.as_str(), part) else {
             let (message, label) = if pattern.as_str().contains(part) {
                 (
                     format!("the hash tag `{part}` cuts a part of the pattern in two"),
@@ -177,8 +178,8 @@ impl Reader<'_> {
                     .also(places.pattern, "in this pattern"),
             );
             return None;
-        }
-        Some(Tag::Part(part.to_owned()))
+        };
+        Some(Tag::Part { text: part.to_owned(), start })
     }
 
     fn dates(&mut self, table: &Table, name: &Name) {
@@ -344,9 +345,11 @@ fn is_date(text: &str) -> bool {
     }
 }
 
-/// Whether `part` is a run of whole segments' text inside the pattern, or a placeholder or literal within one segment.
-fn is_part(pattern: &str, part: &str) -> bool {
-    !part.is_empty() && pattern.match_indices(part).any(|(start, _)| whole(pattern, start, part.len()))
+/// Where `part` stands in the pattern as whole words and whole placeholders.
+fn part_start(pattern: &str, part: &str) -> Option<usize> {
+    let balanced = part.matches('<').count() == part.matches('>').count();
+    let starts = pattern.match_indices(part).map(|(start, _)| start);
+    starts.filter(|_| balanced && !part.is_empty()).find(|&start| whole(pattern, start, part.len()))
 }
 
 /// A tag must not cut a word in two: what stands before and after it is an end or punctuation.

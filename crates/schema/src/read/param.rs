@@ -1,6 +1,6 @@
 //! Placeholders: their words, and the automaton that checks values.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::Reader;
 use super::words::PARAM_KINDS;
@@ -10,20 +10,15 @@ use crate::model::{Param, ParamKind};
 use crate::node::{Kind, Name, Node, Table};
 use crate::units::IntRange;
 
-/// Automata that every placeholder is held against, built once.
-type Fixed = LazyLock<Result<Dfa, String>>;
-
 /// Any text that can stand between two `:`.
-static TEXT: Fixed = LazyLock::new(|| Dfa::regex(r"[^:{}\x00-\x20\x7f]+"));
+const TEXT: &str = r#"[^:{}"'`\\\x00-\x20\x7f]+"#;
 /// The same, with `:`.
-static TEXT_WITH_COLONS: Fixed = LazyLock::new(|| Dfa::regex(r"[^{}\x00-\x20\x7f]+"));
-/// What no value may hold: it would move the key to another slot, or break a command line.
-static HOLDS_BRACE: Fixed = LazyLock::new(|| Dfa::regex(r"[\x00-\xff]*[{}][\x00-\xff]*"));
-static FORBIDDEN: Fixed = LazyLock::new(|| Dfa::regex(r"[\x00-\xff]*[{}\x00-\x20\x7f][\x00-\xff]*"));
-static HOLDS_COLON: Fixed = LazyLock::new(|| Dfa::regex(r"[\x00-\xff]*:[\x00-\xff]*"));
+const TEXT_WITH_COLONS: &str = r#"[^{}"'`\\\x00-\x20\x7f]+"#;
 
-/// Ranges up to this size are spelled out, so that overlaps of small numbers are exact.
-const SMALL_RANGE: i64 = 1000;
+/// What no value may hold: a brace would move the key to another slot, the others would break command lines and rules.
+fn is_forbidden(byte: u8) -> bool {
+    byte <= b' ' || byte == 0x7f || b"{}\"'`\\".contains(&byte)
+}
 
 impl Reader<'_> {
     pub(super) fn param(&mut self, name: &Name, node: &Node) -> Option<Param> {
@@ -99,10 +94,10 @@ impl Reader<'_> {
                     None
                 }
             },
-            ("hex", Kind::Int(bytes @ 1..=512)) => Some(ParamKind::Hex(*bytes as u32)),
-            ("bytes", Kind::Int(bytes @ 1..=512)) => Some(ParamKind::Bytes(*bytes as u32)),
+            ("hex", Kind::Int(bytes @ 1..=256)) => Some(ParamKind::Hex(*bytes as u32)),
+            ("bytes", Kind::Int(bytes @ 1..=256)) => Some(ParamKind::Bytes(*bytes as u32)),
             ("hex" | "bytes", Kind::Int(_)) => {
-                self.error(Code::BadValue, format!("`{kind}` counts bytes, from 1 to 512"), node.at, "here");
+                self.error(Code::BadValue, format!("`{kind}` counts bytes, from 1 to 256"), node.at, "here");
                 None
             }
             _ => None,
@@ -118,16 +113,32 @@ impl Reader<'_> {
         except: &[Name],
     ) -> Option<Dfa> {
         let at = PARAM_KINDS.iter().find_map(|kind| table.get(kind)).map_or(name.at, |node| node.at);
-        let text = if colons { &TEXT_WITH_COLONS } else { &TEXT };
+        let text = if colons { TEXT_WITH_COLONS } else { TEXT };
         let check = match kind {
-            ParamKind::Text | ParamKind::OneOf { open: true, .. } => self.automaton(at, (**text).clone())?,
+            ParamKind::Text => self.automaton(at, Dfa::regex(text))?,
+            ParamKind::OneOf { words, open: true } => {
+                let check = self.automaton(at, Dfa::regex(text))?;
+                if let Some(word) = words.iter().find(|word| !check.accepts(word.as_bytes())) {
+                    self.error(
+                        Code::LooseCheck,
+                        format!("`{word}` can never be a <{}>", name.text),
+                        at,
+                        "holds what no key may hold",
+                    );
+                    return None;
+                }
+                check
+            }
             ParamKind::Like(_) => self.shape_check(table.get("like")?, colons)?,
             ParamKind::OneOf { words, open: false } => {
                 let check = self.automaton(at, Dfa::words(words.iter().map(String::as_str)))?;
                 self.safe(at, &check, colons)?;
                 check
             }
-            ParamKind::Int(range) => self.automaton(at, digits(*range))?,
+            ParamKind::Int(range) => {
+                let end = |end: Option<i64>, open: i64| end.unwrap_or(open).max(0) as u64;
+                self.automaton(at, Dfa::numbers(end(range.low, 0), end(range.high, i64::MAX)))?
+            }
             ParamKind::Bytes(bytes) => {
                 self.automaton(at, Dfa::regex(&format!("[\\x00-\\xff]{{{bytes}}}")))?
             }
@@ -154,21 +165,22 @@ impl Reader<'_> {
     /// The automaton of a regular expression that is safe inside a key.
     fn shape_check(&mut self, node: &Node, colons: bool) -> Option<Dfa> {
         let regex = node.text()?;
-        let check = self.automaton(node.at, Dfa::regex(unanchored(regex)))?;
+        let check = self.automaton(node.at, Dfa::regex(regex))?;
         self.safe(node.at, &check, colons)?;
         Some(check)
     }
 
     fn safe(&mut self, at: Span, check: &Dfa, colons: bool) -> Option<()> {
-        let offends = |forbidden: &Fixed| check.and((**forbidden).as_ref().ok()?).ok()?.shortest();
-        if let Some(value) = offends(&HOLDS_BRACE).or_else(|| offends(&FORBIDDEN)) {
-            let message = "the check lets through braces, white space or control characters";
+        if let Some(value) =
+            check.shortest_with(|byte| b"{}".contains(&byte)).or_else(|| check.shortest_with(is_forbidden))
+        {
+            let message = "the check lets through braces, quotes, white space or control characters";
             let label = format!("accepts {:?}", String::from_utf8_lossy(&value));
             let help = "a brace would move the key to another slot, a space would break a command line; use a class such as [A-Za-z0-9_.-]";
             self.error(Code::LooseCheck, message, at, label).help = Some(help.to_owned());
             return None;
         }
-        if !colons && let Some(value) = offends(&HOLDS_COLON) {
+        if !colons && let Some(value) = check.shortest_with(|byte| byte == b':') {
             let label = format!("accepts {:?}", String::from_utf8_lossy(&value));
             self.error(Code::LooseCheck, "the check lets `:` through", at, label).help =
                 Some("exclude it, or say `colons = true` if values really hold `:`".to_owned());
@@ -201,28 +213,4 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-/// The anchors that people write are implied.
-fn unanchored(regex: &str) -> &str {
-    let regex = regex.strip_prefix('^').unwrap_or(regex);
-    match regex.strip_suffix('$') {
-        Some(inner) if !inner.ends_with('\\') => inner,
-        _ => regex,
-    }
-}
-
-fn digits(range: IntRange) -> Result<Dfa, String> {
-    if let (Some(low), Some(high)) = (range.low.or(Some(0)), range.high)
-        && high - low <= SMALL_RANGE
-    {
-        let words: Vec<String> = (low..=high).map(|number| number.to_string()).collect();
-        return Dfa::words(words.iter().map(String::as_str));
-    }
-    let longest = range.high.unwrap_or(i64::MAX).to_string().len();
-    let digits = Dfa::regex(&format!("0|[1-9][0-9]{{0,{}}}", longest - 1))?;
-    // The low end is exact as far as it can be spelled out; magnitudes beyond are compared as numbers.
-    let below: Vec<String> =
-        (0..range.low.unwrap_or(0).min(SMALL_RANGE)).map(|number| number.to_string()).collect();
-    digits.minus(&Dfa::words(below.iter().map(String::as_str))?)
 }

@@ -1,0 +1,3 @@
+keyplane_macros::keyspace!("collision.toml");
+
+fn main() {}
