@@ -162,13 +162,13 @@ fn acl_prints_rules_and_access() {
     );
     let (_, stdout, _) = keyplane(&["keys", "acl", "--schema", "sequencer"]);
     let row = stdout.lines().find(|line| line.starts_with("dequeuer\tsubmission_queue\t")).unwrap();
-    assert!(row.contains("\tconsume") && row.ends_with("\tthe same"), "{row}");
+    assert!(row.contains("\tconsume\tthe same\t"), "{row}");
 }
 
 #[test]
 fn doc_and_json_schema_are_printed() {
     let (code, page, _) = keyplane(&["keys", "doc", "swarm"]);
-    assert!(code == 0 && page.starts_with("# swarm\n") && page.contains("### agent\n"));
+    assert!(code == 0 && page.starts_with("# The swarm keyspace\n") && page.contains("### agent\n"));
     let (code, schema) = json(&["keys", "json-schema"]);
     assert!(code == 0 && schema["properties"]["key"].is_object());
 }
@@ -188,4 +188,56 @@ fn list_and_show_speak_json() {
     assert!(
         code == 0 && key["fields"].as_array().unwrap().iter().any(|field| field["name"] == "bid<level>_p")
     );
+}
+
+#[test]
+fn keys_can_be_piped_in_and_a_miss_is_explained() {
+    let run = |input: &str| {
+        let output = Command::cargo_bin("keyplane")
+            .unwrap()
+            .env("NO_COLOR", "1")
+            .args(["keys", "match", "-"])
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, stdout) = run("ob:BTCUSDT\nit's:odd\nswarm:swarm_abc123def456:agent:agent_dev00001\n");
+    assert_eq!(code, 1);
+    assert_eq!(stdout.lines().count(), 3, "{stdout}");
+    assert!(stdout.contains("nearest is swarm/agent: `agent` should be `agents`; a typo?"), "{stdout}");
+    assert_eq!(run("ob:BTCUSDT\n").0, 0);
+}
+
+#[test]
+fn the_contract_of_the_folder_is_the_default() {
+    let (folder, _path) = contract(SHOP);
+    let output = Command::cargo_bin("keyplane")
+        .unwrap()
+        .env("NO_COLOR", "1")
+        .current_dir(folder.path())
+        .args(["keys", "list"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "order\thash\torder:<item>\t2h from the last write\n"
+    );
+}
+
+#[test]
+fn two_contracts_that_share_keys_are_a_finding() {
+    let (_a, first) = contract(SHOP);
+    let (_b, second) = contract(&SHOP.replace("name = \"shop\"", "name = \"kiosk\""));
+    let (code, stdout, _) = keyplane(&["keys", "check", &first, &second]);
+    assert_eq!(code, 1);
+    assert!(stdout.contains("shop/order and kiosk/order both match `order:1`"), "{stdout}");
+}
+
+#[test]
+fn an_unreadable_file_does_not_hide_the_others() {
+    let (_folder, path) = contract(SHOP);
+    let (code, stdout, stderr) = keyplane(&["keys", "check", "nowhere.toml", &path]);
+    assert_eq!(code, 2);
+    assert!(stdout.contains("sound ") && stderr.contains("nowhere.toml"), "{stdout}{stderr}");
 }

@@ -12,7 +12,7 @@ pub(super) fn section(page: &mut Page, contract: &Contract, key: &Key) {
     page.gap();
     page.line(format!("{} · **{}**", code(Naming::plain(contract).pattern(key).as_str()), key.type_words()));
     page.gap();
-    page.line(sentence(&key.doc));
+    page.line(cell(&sentence(&key.doc)));
     page.gap();
     for fact in facts(contract, key) {
         page.line(format!("- {fact}"));
@@ -20,7 +20,7 @@ pub(super) fn section(page: &mut Page, contract: &Contract, key: &Key) {
     page.gap();
     fields(page, &key.fields);
     if let Some(note) = &key.note {
-        page.line(format!("> {}", note.split_whitespace().collect::<Vec<_>>().join(" ")));
+        page.line(format!("> {}", cell(&note.split_whitespace().collect::<Vec<_>>().join(" "))));
         page.gap();
     }
     page.line("```sh");
@@ -56,6 +56,15 @@ fn facts(contract: &Contract, key: &Key) -> Vec<String> {
         facts.push(format!("Every id here is a member of [{of}](#{of})"));
     }
     facts.extend(life_words(&key.life).into_iter().map(|words| format!("**{words}**")));
+    let ops: Vec<&str> = contract
+        .ops
+        .iter()
+        .filter(|op| op.keys.iter().any(|touched| touched.key == key.name))
+        .map(|op| op.name.as_str())
+        .collect();
+    if !ops.is_empty() {
+        facts.push(format!("Operations: {}", ops.join(", ")));
+    }
     let helpers: Vec<&Key> = contract
         .keys
         .iter()

@@ -16,10 +16,11 @@ pub fn markdown(contract: &Contract) -> String {
     let mut page = Page::default();
     head(&mut page, contract);
     tree::section(&mut page, contract);
+    examples(&mut page, contract);
     overview(&mut page, contract);
     components(&mut page, contract);
     params(&mut page, contract);
-    page.line("## Keys");
+    page.line("## Every key");
     page.gap();
     for key in contract.keys.iter().filter(|key| key.helper_of.is_none()) {
         key::section(&mut page, contract, key);
@@ -64,9 +65,9 @@ impl Page {
 fn head(page: &mut Page, contract: &Contract) {
     let helpers = contract.keys.iter().filter(|key| key.helper_of.is_some()).count();
     let own = contract.keys.len() - helpers;
-    page.line(format!("# {}", contract.name));
+    page.line(format!("# The {} keyspace", contract.name));
     page.gap();
-    page.line(&contract.doc);
+    page.line(cell(&contract.doc));
     page.gap();
     let mut facts = format!("Contract version {}: {own} keys", contract.version);
     if helpers > 0 {
@@ -85,10 +86,28 @@ fn head(page: &mut Page, contract: &Contract) {
     page.gap();
 }
 
+/// One concrete key of every family that gives an example, so that the shape of the whole can be seen.
+fn examples(page: &mut Page, contract: &Contract) {
+    let examples: Vec<(&str, &str)> = contract
+        .keys
+        .iter()
+        .filter_map(|key| Some((key.examples.first()?.as_str(), key.name.as_str())))
+        .collect();
+    if examples.is_empty() {
+        return;
+    }
+    page.line("## What it looks like");
+    page.gap();
+    page.line("```text");
+    examples.iter().for_each(|(example, _)| page.line(example));
+    page.line("```");
+    page.gap();
+}
+
 fn overview(page: &mut Page, contract: &Contract) {
     let naming = Naming::plain(contract);
     let row = |key: &crate::model::Key| {
-        let name = format!("[{}](#{})", key.name, key.name);
+        let name = link(contract, &key.name);
         vec![name, code(naming.pattern(key).as_str()), key.type_words(), key.ttl.policy.to_string()]
     };
     let rows: Vec<Vec<String>> =
@@ -155,7 +174,7 @@ fn operations(page: &mut Page, contract: &Contract) {
     if contract.ops.is_empty() {
         return;
     }
-    page.line("## Operations");
+    page.line("## Every operation");
     page.gap();
     page.line("Each is one atomic step, unless it says otherwise.");
     page.gap();
@@ -165,7 +184,7 @@ fn operations(page: &mut Page, contract: &Contract) {
             format!(
                 "{} {}",
                 key.verbs.iter().map(|verb| verb.word()).collect::<Vec<_>>().join(" and "),
-                key.key
+                link(contract, &key.key)
             )
         };
         let keys: Vec<String> = op.keys.iter().map(touch).collect();
@@ -184,7 +203,7 @@ fn values(page: &mut Page, contract: &Contract) {
     if contract.values.is_empty() {
         return;
     }
-    page.line("## Layouts");
+    page.line("## Every layout");
     page.gap();
     for layout in &contract.values {
         self::layout(page, layout);
@@ -205,7 +224,7 @@ fn layout(page: &mut Page, layout: &Layout) {
         (Shape::Map, Some(of)) => format!("map of {of}"),
         (Shape::List | Shape::Map, None) => "collection".to_owned(),
     };
-    page.line(format!("{encoding} {shape}. {}", layout.doc));
+    page.line(cell(&format!("{encoding} {shape}. {}", layout.doc)));
     page.gap();
     fields(page, &layout.fields);
 }
@@ -263,6 +282,14 @@ fn transitions(page: &mut Page, fields: &[Field]) {
             page.line(format!("`{}` moves: {}.", field.name, steps.join("; ")));
             page.gap();
         }
+    }
+}
+
+/// A key's name, linked to its section; helper keys have none.
+fn link(contract: &Contract, name: &str) -> String {
+    match contract.key(name) {
+        Some(key) if key.helper_of.is_none() => format!("[{name}](#{name})"),
+        _ => name.to_owned(),
     }
 }
 
