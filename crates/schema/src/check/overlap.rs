@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Contract, Key};
+use crate::model::{Contract, Key, Param};
 use crate::naming::{Naming, language};
 use crate::pattern::{Pattern, Segment};
 
@@ -103,11 +103,12 @@ fn meet(contract: &Contract, first: &Pattern, second: &Pattern) -> Option<String
         if holds_colon(left) || holds_colon(right) {
             break;
         }
-        witness.push_str(&language(contract, from_ref(left), true).meet(&language(
-            contract,
-            from_ref(right),
-            true,
-        ))?);
+        if left == right {
+            witness.push_str(&sample(contract, left));
+        } else {
+            let language = |segment| language(contract, from_ref(segment), true);
+            witness.push_str(&language(left).meet(&language(right))?);
+        }
         (a, b) = (rest_a, rest_b);
         match (a.is_empty(), b.is_empty()) {
             (true, true) => return Some(witness),
@@ -116,4 +117,11 @@ fn meet(contract: &Contract, first: &Pattern, second: &Pattern) -> Option<String
         }
     }
     Some(witness + &language(contract, a, true).meet(&language(contract, b, true))?)
+}
+
+/// A text that the segment can have.
+fn sample(contract: &Contract, segment: &Segment) -> String {
+    let value =
+        segment.param.as_deref().and_then(|name| contract.param(name)).map(Param::sample).unwrap_or_default();
+    format!("{}{value}{}", segment.prefix, segment.suffix)
 }
