@@ -13,6 +13,8 @@ mod probes;
 mod scripts;
 #[path = "../server/mod.rs"]
 mod server;
+#[path = "../skip/mod.rs"]
+mod skip;
 mod table;
 
 use std::fs;
@@ -21,7 +23,8 @@ use std::sync::{Arc, LazyLock};
 
 use keyplane_schema::{Contract, Naming, RedisType, Verb};
 use loaded::Loaded;
-use server::{redis_server, skip, valkey_server};
+use server::{redis_server, valkey_server};
+use skip::skip;
 
 const SYSTEMS: [&str; 5] = ["sequencer", "mempool", "docket", "market", "swarm"];
 
