@@ -47,6 +47,11 @@ impl Table {
         self.get(word).and_then(Node::text)
     }
 
+    /// The texts of a word that takes one or several.
+    pub(crate) fn texts(&self, word: &str) -> Vec<String> {
+        self.get(word).map(Node::texts).unwrap_or_default().into_iter().map(|name| name.text).collect()
+    }
+
     pub(crate) fn flag(&self, word: &str) -> bool {
         matches!(self.get(word), Some(Node { kind: Kind::Flag(true), .. }))
     }

@@ -1,13 +1,11 @@
 mod shop {
     keyplane_macros::keyspace!("../shop.toml");
 }
-use shop::{Item, Keyspace, NoteId, OrderId};
+
+use shop::{Item, Keyspace, OrderId};
 
 fn main() {
     let keys = Keyspace::default();
-    let order = OrderId::new("order_ab12").unwrap();
-    let item = Item::new(1).unwrap();
-    let note = NoteId::new("x").unwrap();
-    let _ = (&order, &item, &note);
-    let _ = keys.lines(&order, item).hset([("a", "b")]);
+    let lines = keys.lines(&OrderId::new("order_ab12").unwrap(), Item::new(1).unwrap());
+    let _ = lines.hset([("a", "b")]);
 }

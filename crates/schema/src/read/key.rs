@@ -57,13 +57,7 @@ impl Reader<'_> {
             fields_of: text("fields_of"),
             helper_of: None,
             acl_reach: text("acl_reach"),
-            examples: table
-                .get("example")
-                .map(Node::texts)
-                .unwrap_or_default()
-                .into_iter()
-                .map(|name| name.text)
-                .collect(),
+            examples: table.texts("example"),
             life: life_cycle(table),
             uses: uses(table),
             at: places,

@@ -33,13 +33,7 @@ impl Reader<'_> {
             example: text("example"),
             default: text("default"),
             max: table.get("max").and_then(|max| self.field_max(max)),
-            writes: table
-                .get("writes")
-                .map(Node::texts)
-                .unwrap_or_default()
-                .into_iter()
-                .map(|name| name.text)
-                .collect(),
+            writes: table.texts("writes"),
             life: life_cycle(table),
             at: name.at,
         })
