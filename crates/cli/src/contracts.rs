@@ -105,3 +105,12 @@ pub(crate) fn chosen(chosen: &Chosen) -> Result<Vec<(Arc<Contract>, Naming)>, Fa
     }
     Ok(contracts)
 }
+
+/// The key that a text which matches nothing comes nearest to, as `contract/name`, and what keeps it from matching.
+pub(crate) fn nearest(contracts: &[(Arc<Contract>, Naming)], key: &str) -> Option<(String, String)> {
+    let near = contracts.iter().filter_map(|(contract, naming)| {
+        Some((contract, keyplane_schema::explain_miss(contract, naming, key)?))
+    });
+    let (contract, miss) = near.max_by_key(|(_, miss)| miss.nearness())?;
+    Some((format!("{}/{}", contract.name, miss.key.name), miss.reason))
+}

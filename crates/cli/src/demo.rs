@@ -41,14 +41,16 @@ const RENDERED: &[Wanted] = &[
 pub(crate) fn run(_: &Demo, output: &Output) -> Result<Outcome, Failure> {
     let contracts: Vec<Arc<Contract>> =
         BUILT_IN.iter().map(|(name, _)| contracts::load(name).map(Arc::new)).collect::<Result<_, _>>()?;
-    let matcher = Matcher::new(contracts.iter().map(|contract| (contract.clone(), Naming::plain(contract))));
+    let named: Vec<(Arc<Contract>, Naming)> =
+        contracts.iter().map(|contract| (contract.clone(), Naming::plain(contract))).collect();
+    let matcher = Matcher::new(named.iter().cloned());
     if output.json {
         return json_walk(&contracts, &matcher, output);
     }
     intro(&contracts, output)?;
     heading("Whose key is this?", "A concrete key, told apart by its contract", output)?;
     for (key, story) in MATCHED {
-        explain(&matcher, key, story, output)?;
+        explain(&named, &matcher, key, story, output)?;
     }
     heading(
         "Build a key from typed parameters",
@@ -83,10 +85,20 @@ fn heading(title: &str, subtitle: &str, output: &Output) -> Result<(), Failure> 
     output.line(format!("\n{STRONG}{title}{STRONG:#}  {FAINT}{subtitle}{FAINT:#}"))
 }
 
-fn explain(matcher: &Matcher, key: &str, story: &str, output: &Output) -> Result<(), Failure> {
+fn explain(
+    contracts: &[(Arc<Contract>, Naming)],
+    matcher: &Matcher,
+    key: &str,
+    story: &str,
+    output: &Output,
+) -> Result<(), Failure> {
     output.line(format!("\n  {KEY}{key}{KEY:#}  {FAINT}{story}{FAINT:#}"))?;
     match matcher.find(key) {
-        None => output.line(format!("    {BAD}matches nothing{BAD:#}: no contract has such a key")),
+        None => {
+            let reason = contracts::nearest(contracts, key)
+                .map(|(name, reason)| format!("; nearest is {name}: {reason}"));
+            output.line(format!("    {BAD}matches nothing{BAD:#}{}", reason.unwrap_or_default()))
+        }
         Some(hit) => {
             let params: Vec<String> =
                 hit.params.iter().map(|(name, value)| format!("{name}={}", shortened(value))).collect();

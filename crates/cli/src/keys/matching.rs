@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyplane_schema::{Contract, Match, Matcher, Naming, explain_miss};
+use keyplane_schema::{Contract, Match, Matcher, Naming};
 use serde_json::{Map, Value, json};
 
 use super::{ttl_json, type_json};
@@ -42,12 +42,7 @@ pub(super) fn run(keys: &[String], chosen: &Chosen, output: &Output) -> Result<O
 
 /// A key that matches nothing, with the key it comes nearest to.
 fn miss(key: &str, contracts: &[(Arc<Contract>, Naming)], output: &Output) -> Result<(), Failure> {
-    let near = contracts
-        .iter()
-        .filter_map(|(contract, naming)| Some((contract, explain_miss(contract, naming, key)?)));
-    let nearest = near
-        .max_by_key(|(_, miss)| miss.nearness())
-        .map(|(contract, miss)| (format!("{}/{}", contract.name, miss.key.name), miss.reason));
+    let nearest = contracts::nearest(contracts, key);
     if output.json {
         let near = nearest.map(|(name, reason)| json!({ "key": name, "reason": reason }));
         return output.record(&json!({ "key": key, "schema": null, "name": null, "nearest": near }));
