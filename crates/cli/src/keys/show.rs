@@ -9,7 +9,7 @@ use super::{access, ttl_json, type_json};
 use crate::args::Chosen;
 use crate::contracts;
 use crate::outcome::{Failure, Outcome};
-use crate::output::{FAINT, KEY, NAME, Output};
+use crate::output::{FAINT, KEY, NAME, Output, terminal_width};
 
 pub(super) fn run(name: &str, chosen: &Chosen, output: &Output) -> Result<Outcome, Failure> {
     let contracts = contracts::chosen(chosen)?;
@@ -44,11 +44,30 @@ fn card(contract: &Contract, naming: &Naming, key: &Key) -> String {
     let width = facts.iter().map(|(word, _)| word.chars().count()).max().unwrap_or(0).min(24);
     let mut text = format!("{NAME}{}{NAME:#} {FAINT}in {}{FAINT:#}\n", key.name, contract.name);
     let _ = writeln!(text, "  {KEY}{}{KEY:#}  {}", naming.pattern(key), key.type_words());
-    let _ = writeln!(text, "  {}", key.doc);
+    let _ = writeln!(text, "  {}", wrapped(&key.doc, 2));
     for (word, value) in facts {
-        let _ = writeln!(text, "  {FAINT}{word:width$}{FAINT:#}  {value}");
+        let _ = writeln!(text, "  {FAINT}{word:width$}{FAINT:#}  {}", wrapped(&value, width + 4));
     }
     text
+}
+
+/// Text broken at spaces to the width of the terminal, further lines indented; as it is where the output is piped.
+fn wrapped(text: &str, indent: usize) -> String {
+    let Some(width) = terminal_width().map(|width| width.saturating_sub(indent).max(20)) else {
+        return text.to_owned();
+    };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
 fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {
@@ -72,6 +91,7 @@ fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {
         ("holds".to_owned(), key.element.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("score".to_owned(), key.score.as_ref().map(ToString::to_string).unwrap_or_default()),
     ];
+    facts.extend(relations(contract, key));
     facts.extend(
         key.pattern
             .params()
@@ -90,6 +110,25 @@ fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {
     facts.push(("example".to_owned(), key.examples.join("  ")));
     facts.retain(|(_, value)| !value.is_empty());
     facts
+}
+
+/// What the key has to do with other keys and with operations.
+fn relations(contract: &Contract, key: &Key) -> Vec<(String, String)> {
+    let helpers = contract
+        .keys
+        .iter()
+        .filter(|other| other.helper_of.as_ref().is_some_and(|helper| helper.host == key.name));
+    let ops = contract.ops.iter().filter(|op| op.keys.iter().any(|touched| touched.key == key.name));
+    let named = |word: &str, name: &Option<String>| (word.to_owned(), name.clone().unwrap_or_default());
+    vec![
+        named("index of", &key.index_of),
+        named("member of", &key.member_of),
+        named("fields of", &key.fields_of),
+        named("alias of", &key.life.alias_of),
+        ("fed through".to_owned(), if key.via_outbox { "an outbox".to_owned() } else { String::new() }),
+        ("helpers".to_owned(), helpers.map(|helper| helper.name.as_str()).collect::<Vec<_>>().join(", ")),
+        ("operations".to_owned(), ops.map(|op| op.name.as_str()).collect::<Vec<_>>().join(", ")),
+    ]
 }
 
 fn field_words(field: &keyplane_schema::Field) -> String {
