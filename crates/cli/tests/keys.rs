@@ -184,6 +184,8 @@ fn list_and_show_speak_json() {
                 .iter()
                 .any(|key| key["name"] == "ob" && key["pattern"] == "ob:<symbol>")
     );
+    let (_, key) = json(&["keys", "show", "--json", "sequencer/active_epochs"]);
+    assert!(key["operations"].as_array().unwrap().contains(&Value::from("open_window")));
     let (code, key) = json(&["keys", "show", "--json", "ob"]);
     assert!(
         code == 0 && key["fields"].as_array().unwrap().iter().any(|field| field["name"] == "bid<level>_p")

@@ -159,6 +159,7 @@ fn json(contract: &Contract, naming: &Naming, key: &Key) -> Value {
         "score": key.score.as_ref().map(ToString::to_string),
         "fields": key.fields.iter().map(field).collect::<Vec<_>>(),
         "access": grants,
+        "operations": contract.ops.iter().filter(|op| op.keys.iter().any(|touched| touched.key == key.name)).map(|op| &op.name).collect::<Vec<_>>(),
         "doc": key.doc,
         "note": key.note,
         "examples": key.examples,
