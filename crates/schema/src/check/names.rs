@@ -148,6 +148,12 @@ impl Names<'_> {
             for component in &field.writes {
                 self.component(component, field.at, NAMED_HERE);
             }
+            for name in field.life.alias_of.iter().chain(&field.life.replaced_by) {
+                let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+                if !names.contains(&name.as_str()) {
+                    self.unknown("field", name, &names, field.at, NAMED_HERE);
+                }
+            }
         }
     }
 

@@ -176,7 +176,7 @@ impl Reader<'_> {
         Some(Tag::Part { text: part.to_owned(), start })
     }
 
-    fn dates(&mut self, table: &Table, name: &Name) {
+    pub(super) fn dates(&mut self, table: &Table, name: &Name) {
         let date = |word: &str| table.get(word).and_then(|node| Some((node.text()?, node.at)));
         let mut sound = true;
         for word in ["deprecated", "remove_after"] {

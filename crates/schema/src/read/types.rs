@@ -22,6 +22,7 @@ impl Reader<'_> {
         let (pattern, kind) = (pattern?, kind?);
         let empty = Table::default();
         let table = node.table().unwrap_or(&empty);
+        self.dates(table, name);
         let text = |word: &str| table.text(word).map(str::to_owned);
         Some(Field {
             name: pattern,
