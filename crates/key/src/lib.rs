@@ -4,8 +4,9 @@
 //! - A key can only be built from values that passed their check ([`Check`]), so a misspelt id never reaches Redis.
 //! - A [`Command`] is plain data: bytes to send, and what is known about them. Building one does no I/O.
 //!
-//! It does not talk to a server, and it does not enforce limits or TTLs: a store does that with the [`KeyInfo`] each key
-//! carries.
+//! - A [`Call`] is a script with its keys and arguments, data as well.
+//!
+//! It does not talk to a server, and it does not enforce limits or TTLs: a store does that, by the name each key carries.
 //!
 //! ```
 //! use keyplane_key::{Hash, Key, KeyInfo, Ttl};
@@ -16,19 +17,23 @@
 //! assert_eq!(command.to_string(), "HSET ob:BTCUSDT best_bid 45229.50");
 //! ```
 
+mod args;
 mod check;
 mod command;
 mod kinds;
 mod naming;
+mod script;
 mod ttl;
 
 use std::fmt;
 use std::marker::PhantomData;
 
+pub use args::Args;
 pub use check::{Check, ParamError};
-pub use command::Command;
-pub use kinds::{Hash, Kind, List, Set, Str, Stream, Zset};
+pub use command::{Command, Effect, Life};
+pub use kinds::{End, Hash, Kind, List, Set, Str, Stream, Zset};
 pub use naming::{Naming, NamingError};
+pub use script::{Arg, Call, Script, ScriptArg, ScriptKey};
 pub use ttl::{Policy, Ttl};
 
 /// What the contract says about a family of keys.
@@ -48,6 +53,7 @@ pub struct KeyInfo {
 pub struct Key<T: Kind> {
     info: &'static KeyInfo,
     text: String,
+    legacy: bool,
     kind: PhantomData<fn() -> T>,
 }
 
@@ -55,7 +61,20 @@ impl<T: Kind> Key<T> {
     /// A key that was rendered by a contract. Generated code calls this; by hand there is a constructor per key.
     #[must_use]
     pub fn new(info: &'static KeyInfo, text: String) -> Self {
-        Self { info, text, kind: PhantomData }
+        Self { info, text, legacy: false, kind: PhantomData }
+    }
+
+    /// The same key, marked when a value in it is of an old shape. Generated code calls this.
+    #[must_use]
+    pub fn marked_legacy(mut self, legacy: bool) -> Self {
+        self.legacy = legacy;
+        self
+    }
+
+    /// Whether it holds an id of an old shape, which may be read and never written.
+    #[must_use]
+    pub fn is_legacy(&self) -> bool {
+        self.legacy
     }
 
     /// The key as it goes on the wire.
@@ -85,7 +104,7 @@ impl<T: Kind> Key<T> {
 
 impl<T: Kind> Clone for Key<T> {
     fn clone(&self) -> Self {
-        Self::new(self.info, self.text.clone())
+        Self::new(self.info, self.text.clone()).marked_legacy(self.legacy)
     }
 }
 

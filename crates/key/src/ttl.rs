@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long a key lives.
+/// How long a key lives. The contract's own durations: a deployment may have others by its settings, which a store knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ttl {
     /// The rule.

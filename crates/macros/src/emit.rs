@@ -80,15 +80,27 @@ fn constructor(contract: &Contract, key: &Key, name: &Ident, kind: RedisType) ->
     let tagged_namespace = key.tag == Some(Tag::Namespace);
     let capacity = key.pattern.as_str().len() + 40;
     let pieces = pieces(contract, key);
+    let legacy = legacy(contract, key);
     quote! {
         #[doc = #doc]
         #[must_use]
         pub fn #name(&self, #(#args),*) -> ::keyplane_key::Key<::keyplane_key::#marker> {
             let mut #text = self.naming.start(#tagged_namespace, #capacity);
             #(#pieces)*
-            ::keyplane_key::Key::new(&info::#info, #text)
+            ::keyplane_key::Key::new(&info::#info, #text) #legacy
         }
     }
+}
+
+/// A key with an id of an old shape can be read and never written, so it carries a mark.
+fn legacy(contract: &Contract, key: &Key) -> TokenStream {
+    let old: Vec<Ident> = key
+        .pattern
+        .params()
+        .filter(|param| contract.param(param).is_some_and(|param| param.legacy.is_some()))
+        .map(value_name)
+        .collect();
+    if old.is_empty() { TokenStream::new() } else { quote!(.marked_legacy(false #(|| #old.is_legacy())*)) }
 }
 
 /// Statements that push the literal and placeholder parts, with braces where hash tags may be on.

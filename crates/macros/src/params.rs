@@ -22,8 +22,8 @@ fn text_type(param: &Param, doc: &str) -> TokenStream {
     let read = param.legacy.as_ref().map(|_| {
         let read_check = self::check(param.read_automaton());
         quote! {
-            /// A value found in the store: the legacy shape passes too. Such keys are for reading; the type does not keep
-            /// anyone from writing them, so ask `is_legacy` first.
+            /// A value found in the store: the legacy shape passes too. Keys made of it are for
+            /// reading; a store refuses to write them.
             pub fn from_store(value: impl ::core::convert::Into<::std::string::String>) -> ::core::result::Result<Self, ::keyplane_key::ParamError> {
                 static CHECK: ::keyplane_key::Check = #read_check;
                 let value: ::std::string::String = value.into();

@@ -15,7 +15,9 @@ pub struct Span {
 }
 
 impl Span {
-    pub(crate) fn new(start: usize, end: usize) -> Self {
+    /// From the first byte to one past the last.
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Self {
         Self { start, end: end.max(start) }
     }
 }
@@ -119,16 +121,22 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(crate) fn error(code: Code, message: impl Into<String>, at: Span, label: impl Into<String>) -> Self {
+    /// A finding of that kind at that place.
+    #[must_use]
+    pub fn error(code: Code, message: impl Into<String>, at: Span, label: impl Into<String>) -> Self {
         Self { code, message: message.into(), labels: vec![Label { at, text: label.into() }], help: None }
     }
 
-    pub(crate) fn also(mut self, at: Span, label: impl Into<String>) -> Self {
+    /// Another place to look at.
+    #[must_use]
+    pub fn also(mut self, at: Span, label: impl Into<String>) -> Self {
         self.labels.push(Label { at, text: label.into() });
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }

@@ -36,6 +36,19 @@ impl RedisType {
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
+
+    /// Commands that count what is in a key, or tell whether something is. Redis does not take them for reading, so a
+    /// writer who may not read can stay within a limit.
+    fn sizes(self) -> &'static [&'static str] {
+        match self {
+            Self::Hash => &["hlen", "hexists"],
+            Self::List => &["llen"],
+            Self::Set => &["scard", "sismember"],
+            Self::Zset => &["zcard"],
+            // A stream drops its oldest entries by itself.
+            Self::String | Self::Stream => &[],
+        }
+    }
 }
 
 impl fmt::Display for RedisType {
@@ -230,6 +243,17 @@ impl Verb {
         }
     }
 
+    /// The commands that come with it: a reader may look at the key as such, a writer sets its TTL, and where the number
+    /// of items is limited counts them.
+    #[must_use]
+    pub fn commands_beside(self, kind: RedisType, limited: bool) -> Vec<&'static str> {
+        match (self.writes(), limited) {
+            (false, _) => LOOK.to_vec(),
+            (true, false) => EXPIRE.to_vec(),
+            (true, true) => [EXPIRE, kind.sizes()].concat(),
+        }
+    }
+
     /// What the commands need of the key, as an ACL key permission: `%R~`, `%W~` or `%RW~`.
     #[must_use]
     pub fn access(self) -> Access {
@@ -251,11 +275,10 @@ impl fmt::Display for Verb {
 }
 
 /// Commands about a key as such, which every reader may use. They show no value.
-pub(crate) const LOOK: &[&str] =
-    &["exists", "type", "ttl", "pttl", "expiretime", "pexpiretime", "touch", "watch"];
+const LOOK: &[&str] = &["exists", "type", "ttl", "pttl", "expiretime", "pexpiretime", "touch", "watch"];
 
 /// Commands that set a time to live, which every writing verb includes.
-pub(crate) const EXPIRE: &[&str] = &["expire", "pexpire", "expireat", "pexpireat", "persist"];
+const EXPIRE: &[&str] = &["expire", "pexpire", "expireat", "pexpireat", "persist"];
 
 /// A key permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -15,11 +15,12 @@ use crate::language::Language;
 use crate::model::{Component, Contract, How, Key};
 use crate::naming::{Naming, language};
 use crate::pattern::{Pattern, Segment};
-use crate::verbs::{Access, EXPIRE, LOOK, Verb};
+use crate::verbs::{Access, Verb};
 use glob::Glob;
 
-/// What every user may do without keys: talk to the server, and load and find scripts.
+/// What every user may do without keys: talk to the server, see whether it is fit, and load and find scripts.
 const CONNECTION: &[&str] = &[
+    "info",
     "ping",
     "echo",
     "hello",
@@ -184,11 +185,14 @@ pub fn grants(contract: &Contract, component: &str) -> BTreeMap<String, BTreeSet
 
 /// The commands a component may run on a key, for those who need them one by one.
 #[must_use]
-pub fn commands(key: &Key, verbs: &BTreeSet<Verb>) -> BTreeSet<&'static str> {
+pub fn commands(contract: &Contract, key: &Key, verbs: &BTreeSet<Verb>) -> BTreeSet<&'static str> {
+    let limited = key.limits(contract).is_counted();
     let mut commands = BTreeSet::new();
     for verb in verbs {
-        commands.extend(key.types.iter().flat_map(|kind| verb.commands(*kind)));
-        commands.extend(if verb.writes() { EXPIRE } else { LOOK });
+        for kind in &key.types {
+            commands.extend(verb.commands(*kind));
+            commands.extend(verb.commands_beside(*kind, limited));
+        }
     }
     commands
 }
@@ -276,11 +280,12 @@ impl<'c> Families<'c> {
         let mut groups: BTreeMap<(Vec<&str>, Access), Vec<String>> = BTreeMap::new();
         let mut readable = Vec::new();
         for (index, key) in self.contract.keys.iter().enumerate() {
+            let limited = key.limits(self.contract).is_counted();
             for &verb in grants.get(&key.name).into_iter().flatten() {
                 let globs = covered.get(&(index, verb.access())).cloned().unwrap_or_default();
                 for kind in key.types.iter().filter(|kind| !verb.commands(**kind).is_empty()) {
                     let mut commands = verb.commands(*kind).to_vec();
-                    commands.extend(if verb.writes() { EXPIRE } else { LOOK });
+                    commands.extend(verb.commands_beside(*kind, limited));
                     groups.entry((commands, verb.access())).or_default().extend(globs.iter().cloned());
                 }
                 // Holding a lock includes looking at it.

@@ -252,6 +252,14 @@ pub struct Limits {
     pub total: Option<u64>,
 }
 
+impl Limits {
+    /// Whether a writer has to count.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.fields.is_some() || self.members.is_some()
+    }
+}
+
 /// Someone who touches a key.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

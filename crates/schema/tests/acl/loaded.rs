@@ -31,6 +31,9 @@ pub(crate) fn is_refusal(error: &str) -> bool {
     REFUSALS.iter().any(|words| error.contains(words))
 }
 
+/// Commands that tell how many items there are, or whether one is, and nothing else.
+const COUNTING: [&str; 6] = ["HLEN", "HEXISTS", "LLEN", "SCARD", "SISMEMBER", "ZCARD"];
+
 /// A contract loaded into a server of its own.
 pub(crate) struct Loaded {
     pub(crate) contract: Arc<Contract>,
@@ -83,11 +86,17 @@ impl Loaded {
         self.grants[component].get(&key.name).cloned().unwrap_or_default()
     }
 
-    /// The names of the probes that the declared verbs include.
+    /// The names of the probes that the declared verbs include; who writes a key with a limited number of items may count
+    /// them.
     pub(crate) fn declared(&self, component: &str, key: &Key) -> BTreeSet<&'static str> {
         let verbs = self.verbs(component, key);
+        let limits = key.limits(&self.contract);
+        let counts =
+            (limits.fields.is_some() || limits.members.is_some()) && verbs.iter().any(|verb| verb.writes());
         let all = key.types.iter().flat_map(|kind| probes(*kind));
-        let granted = all.filter(|probe| probe.verbs.iter().any(|verb| verbs.contains(verb)));
+        let granted = all.filter(|probe| {
+            probe.verbs.iter().any(|verb| verbs.contains(verb)) || counts && COUNTING.contains(&probe.name())
+        });
         granted.map(|probe| probe.name()).collect()
     }
 

@@ -337,7 +337,9 @@ fn command_lines(system: &System) -> Vec<String> {
         if hit.contract.name != system.contract.name {
             differs(&format!("its key belongs to {}", hit.contract.name));
         }
-        if !commands(hit.key, &BTreeSet::from(Verb::ALL)).contains(command.to_lowercase().as_str()) {
+        if !commands(hit.contract, hit.key, &BTreeSet::from(Verb::ALL))
+            .contains(command.to_lowercase().as_str())
+        {
             differs(&format!("{command} is not for a {}", hit.key.type_words()));
         }
         for wrong in system.refused_arguments(command, &words[2..], hit.key) {

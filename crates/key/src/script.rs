@@ -1,0 +1,186 @@
+//! A script with its keys and arguments, as data. `scripts!` makes one type per script from its header.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::{Key, KeyInfo, Kind};
+
+/// A Lua script that was checked against its contract when it was compiled.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The contract.
+    pub contract: &'static str,
+    /// Its name: the file's, without `.lua`.
+    pub name: &'static str,
+    /// Its source.
+    pub source: &'static str,
+    /// SHA-1 of the source in hex, as EVALSHA takes it.
+    pub sha: &'static str,
+    /// Its keys, in the order of KEYS.
+    pub keys: &'static [ScriptKey],
+    /// Its arguments, in the order of ARGV.
+    pub args: &'static [ScriptArg],
+    /// The operations that it carries out.
+    pub ops: &'static [&'static str],
+    /// Changes nothing, so it runs as EVALSHA_RO.
+    pub read_only: bool,
+    /// Running it twice with the same arguments is the same as once.
+    pub repeatable: bool,
+}
+
+/// A key of a script.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ScriptKey {
+    /// Its name in the contract.
+    pub name: &'static str,
+    /// Whether the script changes it.
+    pub writes: bool,
+    /// Any number of keys of this family.
+    pub repeats: bool,
+}
+
+/// An argument of a script.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ScriptArg {
+    /// The caller's.
+    Value,
+    /// The contract's TTL of that key in milliseconds; a store fills it in.
+    Ttl(&'static str),
+}
+
+/// A value for a script: text, bytes or a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arg<'a>(Cow<'a, [u8]>);
+
+impl Arg<'_> {
+    /// As it goes on the wire.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<'a> From<&'a str> for Arg<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Cow::Borrowed(text.as_bytes()))
+    }
+}
+
+impl<'a> From<&'a String> for Arg<'a> {
+    fn from(text: &'a String) -> Self {
+        Self(Cow::Borrowed(text.as_bytes()))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Arg<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Arg<'a> {
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Arg<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<String> for Arg<'_> {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text.into_bytes()))
+    }
+}
+
+impl From<Vec<u8>> for Arg<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Cow::Owned(bytes))
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Arg<'_> {
+            fn from(number: $number) -> Self {
+                Self(Cow::Owned(number.to_string().into_bytes()))
+            }
+        }
+    )*};
+}
+numbers!(u8 u16 u32 u64 usize i32 i64 f64);
+
+/// A script, its keys and its arguments.
+#[must_use = "a call does nothing until it is sent"]
+pub struct Call<R> {
+    script: &'static Script,
+    keys: Vec<(&'static KeyInfo, String)>,
+    args: Vec<Vec<u8>>,
+    legacy: bool,
+    reply: PhantomData<fn() -> R>,
+}
+
+impl<R> Call<R> {
+    /// A call without keys and arguments yet. Generated code calls this, and the two below in the order of the header.
+    pub fn new(script: &'static Script) -> Self {
+        let (keys, args) = (Vec::with_capacity(script.keys.len()), Vec::with_capacity(script.args.len()));
+        Self { script, keys, args, legacy: false, reply: PhantomData }
+    }
+
+    /// Adds a key. A legacy id is kept in mind only where the script writes.
+    pub fn key<T: Kind>(mut self, key: &Key<T>, writes: bool) -> Self {
+        self.legacy |= writes && key.is_legacy();
+        self.keys.push((key.info(), key.as_str().to_owned()));
+        self
+    }
+
+    /// Adds an argument of the caller's.
+    pub fn arg(mut self, arg: &Arg<'_>) -> Self {
+        self.args.push(arg.as_bytes().to_vec());
+        self
+    }
+
+    /// The script.
+    #[must_use]
+    pub fn script(&self) -> &'static Script {
+        self.script
+    }
+
+    /// The keys with their families, in order.
+    #[must_use]
+    pub fn keys(&self) -> &[(&'static KeyInfo, String)] {
+        &self.keys
+    }
+
+    /// The caller's arguments in order, those that a store fills in left out.
+    #[must_use]
+    pub fn args(&self) -> &[Vec<u8>] {
+        &self.args
+    }
+
+    /// Whether it would write a key with an id that may only be read.
+    #[must_use]
+    pub fn writes_legacy(&self) -> bool {
+        self.legacy
+    }
+
+    /// The same call, its answer read as another type.
+    pub fn reading<S>(self) -> Call<S> {
+        let Self { script, keys, args, legacy, reply: _ } = self;
+        Call { script, keys, args, legacy, reply: PhantomData }
+    }
+}
+
+impl<R> fmt::Debug for Call<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}(", self.script.contract, self.script.name)?;
+        for (index, (_, key)) in self.keys.iter().enumerate() {
+            write!(f, "{}{key}", if index > 0 { ", " } else { "" })?;
+        }
+        write!(f, "; {} arguments)", self.args.len())
+    }
+}

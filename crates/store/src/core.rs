@@ -1,0 +1,272 @@
+//! One operation, from routing to its answer.
+//!
+//! An operation ends in its answer or in an error within its deadline. What was not applied (no connection yet, a redirect,
+//! a server that loads or fails over) is tried again until then. What may have been applied is repeated only when it is safe
+//! to repeat; otherwise the caller is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::backoff::Backoff;
+use crate::cluster::Cluster;
+use crate::error::{Cause, Error, Operation};
+use crate::node::{Context, Finder, Node, Up};
+use crate::reply::{Reply, ServerError};
+use crate::sentinel::Sentinels;
+use crate::slot::Slot;
+use crate::url::{self, Topology};
+use crate::wire::{Request, WireError};
+
+/// On Cluster another node may have the slot by now, so a missing connection is not waited for longer than this before the
+/// map is asked for again.
+const BEFORE_ASKING_AGAIN: Duration = Duration::from_millis(50);
+
+/// The servers of a store.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) context: Arc<Context>,
+    pub(crate) route: Route,
+}
+
+#[derive(Debug)]
+pub(crate) enum Route {
+    One(Arc<Node>),
+    Cluster(Cluster),
+}
+
+/// What is to be sent, and what is known about it.
+pub(crate) struct Job<'a> {
+    pub(crate) operation: &'a Operation,
+    pub(crate) request: &'a Request,
+    pub(crate) slot: Slot,
+    /// Doing it twice leaves what doing it once leaves.
+    pub(crate) repeatable: bool,
+    pub(crate) is_script: bool,
+}
+
+/// What to do after an attempt.
+enum Next {
+    Done(Reply),
+    Fail(Error),
+    /// Nothing was applied: at once, elsewhere.
+    Redirect(Option<Arc<Node>>),
+    /// Nothing was applied: in a moment.
+    Later(Error),
+    /// It may have been applied, and is safe to repeat.
+    Repeat(Error),
+    /// No answer in time.
+    TimedOut(Error),
+}
+
+impl Core {
+    pub(crate) fn new(context: Context, topology: Topology) -> Self {
+        let context = Arc::new(context);
+        let route = match topology {
+            Topology::Single(address) => Route::One(Node::start(&context, Finder::Fixed(address))),
+            Topology::Sentinel { sentinels, master } => {
+                let sentinels = Sentinels::new(sentinels, master);
+                Route::One(Node::start(&context, Finder::Sentinels(sentinels)))
+            }
+            Topology::Cluster(seeds) => Route::Cluster(Cluster::new(&context, seeds)),
+        };
+        Self { context, route }
+    }
+
+    /// All servers that take writes.
+    pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
+        match &self.route {
+            Route::One(node) => vec![Arc::clone(node)],
+            Route::Cluster(cluster) => cluster.map().nodes().cloned().collect(),
+        }
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.route, Route::Cluster(_))
+    }
+
+    /// Sends it until it is answered or the deadline has come. A script that the server does not know is an answer.
+    pub(crate) async fn execute(&self, job: &Job<'_>, patience: Duration) -> Result<Reply, Error> {
+        let counters = self.context.metrics.operation(job.operation.name, job.operation.pattern);
+        let start = Instant::now();
+        let mut deadline = start + patience;
+        let mut second_chance = job.repeatable && self.context.options.retry_on_timeout;
+        let mut backoff = Backoff::within_an_operation();
+        let mut elsewhere = None;
+        let outcome = loop {
+            match self.attempt(job, elsewhere.take(), deadline, patience).await {
+                Next::Done(reply) => break Ok(reply),
+                Next::Fail(error) => break Err(error),
+                Next::Redirect(node) => elsewhere = node,
+                Next::Later(error) | Next::Repeat(error) => {
+                    let wake = Instant::now() + backoff.wait();
+                    if wake >= deadline {
+                        break Err(error);
+                    }
+                    sleep_until(wake).await;
+                }
+                Next::TimedOut(error) => {
+                    if !second_chance {
+                        break Err(error);
+                    }
+                    second_chance = false;
+                    deadline = Instant::now() + patience;
+                }
+            }
+            counters.repeated();
+        };
+        let took = start.elapsed();
+        match &outcome {
+            Ok(Reply::Error(_)) | Err(_) => counters.failed(took),
+            Ok(_) => counters.answered(took),
+        }
+        self.context.metrics.reached(!matches!(&outcome, Err(error) if error.is_unanswered()));
+        outcome
+    }
+
+    async fn attempt(
+        &self,
+        job: &Job<'_>,
+        elsewhere: Option<Arc<Node>>,
+        deadline: Instant,
+        patience: Duration,
+    ) -> Next {
+        let asking = elsewhere.is_some();
+        let (node, up) = match self.connection(job.operation, elsewhere, job.slot, deadline).await {
+            Ok(found) => found,
+            Err(error) => return Next::Fail(error),
+        };
+        let sent = async {
+            if asking {
+                let mut both = up.wire.send_all(&[Request::new("ASKING"), job.request.clone()]).await?;
+                Ok(both.pop().unwrap_or(Reply::Nil))
+            } else {
+                up.wire.send(job.request).await
+            }
+        };
+        match timeout_at(deadline, sent).await {
+            Ok(Ok(Reply::Error(error))) => self.answered_with(job, &node, &up, error).await,
+            Ok(Ok(reply)) => Next::Done(reply),
+            Ok(Err(error)) => {
+                node.lost(&up, &error.to_string());
+                let error = Error::open(job.operation.clone(), Cause::ConnectionLost(error.to_string()));
+                if job.repeatable { Next::Repeat(error) } else { Next::Fail(error) }
+            }
+            Err(_) => {
+                node.suspect(&up);
+                Next::TimedOut(Error::open(job.operation.clone(), Cause::TimedOut(patience)))
+            }
+        }
+    }
+
+    /// The node that has the slot, with its connection, waited for until the deadline.
+    pub(crate) async fn connection(
+        &self,
+        operation: &Operation,
+        elsewhere: Option<Arc<Node>>,
+        slot: Slot,
+        deadline: Instant,
+    ) -> Result<(Arc<Node>, Arc<Up>), Error> {
+        if let Some(node) = elsewhere {
+            return with_connection(operation, node, deadline).await;
+        }
+        let cluster = match &self.route {
+            Route::One(node) => return with_connection(operation, Arc::clone(node), deadline).await,
+            Route::Cluster(cluster) => cluster,
+        };
+        loop {
+            let map = cluster.map();
+            let mut why =
+                Cause::Unreachable { address: format!("slot {slot}"), why: "no node has it".into() };
+            if let Some(node) = map.node(slot) {
+                match node.up(deadline.min(Instant::now() + BEFORE_ASKING_AGAIN)).await {
+                    Ok(up) => return Ok((Arc::clone(node), up)),
+                    Err(down) if down.is_final() => {
+                        return Err(Error::refused(operation.clone(), down.cause()));
+                    }
+                    Err(down) => why = down.cause(),
+                }
+            }
+            match timeout_at(deadline, cluster.refresh(&map)).await {
+                Ok(Ok(())) if Instant::now() < deadline => {}
+                Ok(Err(problem)) if map.nodes().next().is_none() => {
+                    why = Cause::Unreachable { address: "the cluster".into(), why: problem };
+                    sleep_until((Instant::now() + BEFORE_ASKING_AGAIN).min(deadline)).await;
+                }
+                _ => {}
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::refused(operation.clone(), why));
+            }
+            // The map may be the same as before while the cluster votes.
+            sleep_until((Instant::now() + BEFORE_ASKING_AGAIN / 5).min(deadline)).await;
+        }
+    }
+
+    async fn answered_with(&self, job: &Job<'_>, node: &Arc<Node>, up: &Arc<Up>, error: ServerError) -> Next {
+        match (error.code.as_str(), &self.route) {
+            ("NOSCRIPT", _) => Next::Done(Reply::Error(error)),
+            ("MOVED", Route::Cluster(cluster)) => {
+                let seen = cluster.map();
+                // Whether or not the map could be had, the redirect itself says where to go.
+                let _ = timeout_at(Instant::now() + BEFORE_ASKING_AGAIN, cluster.refresh(&seen)).await;
+                match cluster.map().node(job.slot) {
+                    Some(now) if !Arc::ptr_eq(now, node) => Next::Redirect(None),
+                    _ => Next::Redirect(redirect_target(cluster, &error)),
+                }
+            }
+            ("ASK", Route::Cluster(cluster)) => Next::Redirect(redirect_target(cluster, &error)),
+            ("READONLY", _) => {
+                self.demoted(node, up).await;
+                match self.route {
+                    // A single server that is a replica stays one; a sentinel's or a cluster's is replaced.
+                    Route::One(_) if !node.is_found_by_sentinels() => {
+                        Next::Fail(Error::answered(job.operation.clone(), error, job.is_script))
+                    }
+                    _ => Next::Later(Error::answered(job.operation.clone(), error, job.is_script)),
+                }
+            }
+            ("LOADING" | "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN", _) => {
+                Next::Later(Error::answered(job.operation.clone(), error, job.is_script))
+            }
+            _ => Next::Fail(Error::answered(job.operation.clone(), error, job.is_script)),
+        }
+    }
+
+    async fn demoted(&self, node: &Arc<Node>, up: &Arc<Up>) {
+        match &self.route {
+            Route::One(_) if node.is_found_by_sentinels() => node.lost(up, "the server is a replica now"),
+            Route::One(_) => {}
+            Route::Cluster(cluster) => {
+                let seen = cluster.map();
+                let _ = timeout_at(Instant::now() + BEFORE_ASKING_AGAIN, cluster.refresh(&seen)).await;
+            }
+        }
+    }
+}
+
+async fn with_connection(
+    operation: &Operation,
+    node: Arc<Node>,
+    deadline: Instant,
+) -> Result<(Arc<Node>, Arc<Up>), Error> {
+    match node.up(deadline).await {
+        Ok(up) => Ok((node, up)),
+        Err(down) => Err(Error::refused(operation.clone(), down.cause())),
+    }
+}
+
+/// `MOVED 3999 127.0.0.1:6381`.
+fn redirect_target(cluster: &Cluster, error: &ServerError) -> Option<Arc<Node>> {
+    let target = error.message.split_whitespace().nth(1)?;
+    // IPv6 addresses come without brackets here: the last colon is the port's.
+    let (host, port) = target.rsplit_once(':')?;
+    let address = url::address(&format!("[{host}]:{port}"), 0).ok()?;
+    Some(cluster.node_at(&address))
+}
+
+/// An error of the connection, not of the server.
+pub(crate) fn lost(operation: &Operation, error: &WireError) -> Error {
+    Error::open(operation.clone(), Cause::ConnectionLost(error.to_string()))
+}

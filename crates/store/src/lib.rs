@@ -1,0 +1,73 @@
+//! One handle over Redis, Valkey, Sentinel and Cluster.
+//!
+//! What it promises:
+//!
+//! - **Nothing is written without its TTL.** A [`Handle`] knows the contract: writes get the TTL of their key in the same
+//!   atomic step, and are refused over a limit, with an id of an old shape, or when the component may not do that.
+//! - **Every operation ends** in its answer or in an [`Error`] within its deadline, whatever the server and the network do,
+//!   and the next one works again when they do, without a restart.
+//! - **Nothing is repeated silently** unless twice is the same as once. An error says whether the operation may have been
+//!   applied and whether it may be tried again. "Redis is down" is never "no such thing".
+//! - **A server is looked at first** ([`fitness`]): too old, or dropping keys for want of memory, it is refused by name.
+//!
+//! What it does not promise: Redis replicates asynchronously, so a failover may lose writes that were answered. WAIT
+//! ([`Dedicated::wait_for_replicas`]) makes that rarer, not impossible.
+//!
+//! ```no_run
+//! # mod shop { keyplane_macros::keyspace!("../macros/tests/shop.toml"); }
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use keyplane_store::{Options, Store};
+//!
+//! let store = Store::open("redis://127.0.0.1:6379", Options::default()).await?;
+//! let contract = keyplane_store::contract(shop::Keyspace::SOURCE)?;
+//! let shop = store.as_component(&contract, "till", &Default::default())?;
+//!
+//! let keys = shop::Keyspace::default();
+//! let order = keys.order(&shop::OrderId::new("order_ab12")?);
+//! shop.run(order.hset([("state", "open")])).await?;      // HSET and the hour that the contract gives it
+//! # Ok(()) }
+//! ```
+
+mod backoff;
+mod cluster;
+mod core;
+mod dedicated;
+mod error;
+pub mod fitness;
+mod handle;
+mod metrics;
+mod node;
+mod options;
+mod pipeline;
+mod reply;
+mod rules;
+mod script;
+mod secret;
+mod sentinel;
+mod slot;
+mod store;
+mod url;
+mod wire;
+mod write;
+
+use std::sync::Arc;
+
+pub use dedicated::Dedicated;
+pub use error::{Applied, Cause, Error, Operation};
+pub use handle::Handle;
+pub use metrics::{
+    HEALTHY_SUCCESS_RATE, Latency, Metrics, OperationSnapshot, RECENT, Snapshot, UNHEALTHY_AFTER,
+};
+pub use options::{Options, Tls};
+pub use pipeline::{Pipeline, read_reply};
+pub use reply::{FromReply, Reply, ServerError, UnexpectedReply};
+pub use secret::Secret;
+pub use slot::Slot;
+pub use store::{HandleError, OpenError, Server, Store};
+pub use url::{Address, Topology, Url, UrlError};
+pub use wire::TlsError;
+
+/// Reads a contract for [`Store::as_component`]; generated code has its source as `Keyspace::SOURCE`.
+pub fn contract(source: &str) -> Result<Arc<keyplane_schema::Contract>, HandleError> {
+    keyplane_schema::parse("keys.toml", source).map(Arc::new).map_err(HandleError::Contract)
+}

@@ -1,0 +1,418 @@
+//! What a store counts about itself.
+//!
+//! Counting must not cost what it measures: a counter is an atomic, a histogram an array of atomics, and an operation is
+//! found by the addresses of its two static names.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+
+/// From that many failed attempts to connect in a row on, a store is not healthy.
+pub const UNHEALTHY_AFTER: u64 = 3;
+
+/// Below this share of operations that were answered, over the last [`RECENT`], a store is not healthy.
+pub const HEALTHY_SUCCESS_RATE: f64 = 0.9;
+
+/// How many operations `is_healthy` looks back on.
+pub const RECENT: u32 = 100;
+
+/// The counters of a store, shared by its handles.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    connections: Connections,
+    pool: Pool,
+    recent: Recent,
+    operations: RwLock<FxHashMap<OperationId, Arc<Operation>>>,
+}
+
+/// A command or script and the family it is for, by the addresses of their static names.
+type OperationId = (usize, usize, &'static str, &'static str);
+
+#[derive(Debug, Default)]
+struct Connections {
+    attempts: AtomicU64,
+    failures: AtomicU64,
+    in_a_row: AtomicU64,
+    lost: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    waits: AtomicU64,
+    exhausted: AtomicU64,
+    open: AtomicU64,
+}
+
+/// Counters of one operation.
+#[derive(Debug, Default)]
+pub(crate) struct Operation {
+    answered: AtomicU64,
+    failed: AtomicU64,
+    repeated: AtomicU64,
+    latency: Histogram,
+}
+
+impl Operation {
+    pub(crate) fn answered(&self, took: Duration) {
+        self.answered.fetch_add(1, Relaxed);
+        self.latency.record(took);
+    }
+
+    pub(crate) fn failed(&self, took: Duration) {
+        self.failed.fetch_add(1, Relaxed);
+        self.latency.record(took);
+    }
+
+    /// One of several in a pipeline, whose time is that of the whole and says nothing about this one.
+    pub(crate) fn pipelined(&self, answered: bool) {
+        if answered { &self.answered } else { &self.failed }.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn repeated(&self) {
+        self.repeated.fetch_add(1, Relaxed);
+    }
+}
+
+impl Metrics {
+    pub(crate) fn connecting(&self) {
+        self.connections.attempts.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn connected(&self) {
+        self.connections.in_a_row.store(0, Relaxed);
+    }
+
+    pub(crate) fn connect_failed(&self) {
+        self.connections.failures.fetch_add(1, Relaxed);
+        self.connections.in_a_row.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn connection_lost(&self) {
+        self.connections.lost.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn pool_waits(&self) {
+        self.pool.waits.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn pool_exhausted(&self) {
+        self.pool.exhausted.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn dedicated_opened(&self) {
+        self.pool.open.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn dedicated_closed(&self) {
+        self.pool.open.fetch_sub(1, Relaxed);
+    }
+
+    /// Whether the server answered at all; an error it answers with is an answer.
+    pub(crate) fn reached(&self, answered: bool) {
+        self.recent.push(answered);
+    }
+
+    pub(crate) fn operation(&self, name: &'static str, of: &'static str) -> Arc<Operation> {
+        let id = (name.as_ptr() as usize, of.as_ptr() as usize, name, of);
+        let read = self.operations.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = read.get(&id) {
+            return Arc::clone(known);
+        }
+        drop(read);
+        let mut write = self.operations.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(write.entry(id).or_default())
+    }
+
+    /// Whether the store can be relied on: fewer than [`UNHEALTHY_AFTER`] failed attempts to connect in a row, and of the
+    /// last [`RECENT`] operations at least [`HEALTHY_SUCCESS_RATE`] were answered.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.connections.in_a_row.load(Relaxed) < UNHEALTHY_AFTER
+            && self.recent.share() >= HEALTHY_SUCCESS_RATE
+    }
+
+    /// All counters at this moment.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let load = |counter: &AtomicU64| counter.load(Relaxed);
+        let (attempts, failures) = (load(&self.connections.attempts), load(&self.connections.failures));
+        let mut operations: BTreeMap<(&'static str, &'static str), OperationSnapshot> = BTreeMap::new();
+        for ((_, _, name, of), operation) in
+            self.operations.read().unwrap_or_else(PoisonError::into_inner).iter()
+        {
+            operations.entry((*of, *name)).or_default().add(operation);
+        }
+        Snapshot {
+            connection_attempts: attempts,
+            connection_failures: failures,
+            consecutive_failures: load(&self.connections.in_a_row),
+            connections_lost: load(&self.connections.lost),
+            connection_success_rate: rate(attempts.saturating_sub(failures), attempts),
+            dedicated_open: load(&self.pool.open),
+            pool_waits: load(&self.pool.waits),
+            pool_exhausted: load(&self.pool.exhausted),
+            healthy: self.is_healthy(),
+            operations: operations.into_iter().map(|((of, name), found)| found.named(of, name)).collect(),
+        }
+    }
+}
+
+fn rate(good: u64, all: u64) -> f64 {
+    if all == 0 { 1.0 } else { good as f64 / all as f64 }
+}
+
+/// Counters at one moment.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// Attempts to connect.
+    pub connection_attempts: u64,
+    /// Those that failed.
+    pub connection_failures: u64,
+    /// Those that failed since the last that did not.
+    pub consecutive_failures: u64,
+    /// Connections that ended without being asked to.
+    pub connections_lost: u64,
+    /// Share of attempts that succeeded; 1 before the first.
+    pub connection_success_rate: f64,
+    /// Connections for blocking operations that are open.
+    pub dedicated_open: u64,
+    /// How often an operation had to wait for one of them.
+    pub pool_waits: u64,
+    /// How often it waited in vain.
+    pub pool_exhausted: u64,
+    /// What `is_healthy` says.
+    pub healthy: bool,
+    /// By operation.
+    pub operations: Vec<OperationSnapshot>,
+}
+
+/// Counters of one operation at one moment.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct OperationSnapshot {
+    /// The command, or the script.
+    pub name: &'static str,
+    /// The key family, or the contract of the script.
+    pub of: &'static str,
+    /// Answered as asked.
+    pub answered: u64,
+    /// Ended in an error.
+    pub failed: u64,
+    /// Attempts beyond the first.
+    pub repeated: u64,
+    /// How long they took.
+    pub latency: Latency,
+}
+
+impl OperationSnapshot {
+    fn add(&mut self, operation: &Operation) {
+        self.answered += operation.answered.load(Relaxed);
+        self.failed += operation.failed.load(Relaxed);
+        self.repeated += operation.repeated.load(Relaxed);
+        operation.latency.add_to(&mut self.latency);
+    }
+
+    fn named(self, of: &'static str, name: &'static str) -> Self {
+        Self { name, of, ..self }
+    }
+
+    /// Share of operations that were answered; 1 before the first.
+    #[must_use]
+    pub fn success_rate(&self) -> f64 {
+        rate(self.answered, self.answered + self.failed)
+    }
+}
+
+/// Two buckets per power of two of microseconds, up to about an hour: a quantile is right to within half.
+const BUCKETS: usize = 64;
+
+#[derive(Debug)]
+struct Histogram {
+    buckets: [AtomicU64; BUCKETS],
+    total_micros: AtomicU64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { buckets: [const { AtomicU64::new(0) }; BUCKETS], total_micros: AtomicU64::new(0) }
+    }
+}
+
+impl Histogram {
+    fn record(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.buckets[bucket(micros)].fetch_add(1, Relaxed);
+        self.total_micros.fetch_add(micros, Relaxed);
+    }
+
+    fn add_to(&self, latency: &mut Latency) {
+        latency.buckets.resize(BUCKETS, 0);
+        for (sum, bucket) in latency.buckets.iter_mut().zip(&self.buckets) {
+            *sum += bucket.load(Relaxed);
+        }
+        latency.total += Duration::from_micros(self.total_micros.load(Relaxed));
+    }
+}
+
+fn bucket(micros: u64) -> usize {
+    let value = micros.max(1);
+    let power = value.ilog2() as usize;
+    let upper_half = power > 0 && value >> (power - 1) & 1 == 1;
+    (power * 2 + usize::from(upper_half)).min(BUCKETS - 1)
+}
+
+/// The largest value that a bucket holds, in microseconds.
+fn upper_end(bucket: usize) -> u64 {
+    let power = bucket / 2;
+    let base = 1_u64 << power;
+    if bucket.is_multiple_of(2) { base + (base / 2).max(1) - 1 } else { base * 2 - 1 }
+}
+
+/// How long operations took.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Latency {
+    buckets: Vec<u64>,
+    total: Duration,
+}
+
+impl Latency {
+    /// How many were measured.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// The average; zero before the first.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        u32::try_from(self.count()).ok().and_then(|count| self.total.checked_div(count)).unwrap_or_default()
+    }
+
+    /// The time that this share of operations stayed within, to within half; zero before the first.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Duration {
+        let rank = (self.count() as f64 * share.clamp(0.0, 1.0)).ceil() as u64;
+        let mut seen = 0;
+        for (index, count) in self.buckets.iter().enumerate() {
+            seen += count;
+            if seen >= rank && seen > 0 {
+                return Duration::from_micros(upper_end(index));
+            }
+        }
+        Duration::ZERO
+    }
+
+    /// Cumulative counts by upper end, as Prometheus wants them.
+    pub fn cumulative(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+        self.buckets.iter().enumerate().scan(0, |seen, (index, count)| {
+            *seen += count;
+            Some((Duration::from_micros(upper_end(index)), *seen))
+        })
+    }
+
+    /// All of them together.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.total
+    }
+}
+
+/// The last outcomes as bits, newest lowest; a race between two writers may lose one of them.
+#[derive(Debug, Default)]
+struct Recent {
+    failures: [AtomicU64; 2],
+    seen: AtomicU64,
+}
+
+impl Recent {
+    fn push(&self, answered: bool) {
+        let place = self.seen.fetch_add(1, Relaxed) % u64::from(RECENT);
+        let (word, bit) = ((place / 64) as usize, 1_u64 << (place % 64));
+        if answered {
+            // The usual case is that the bit is clear: reading is cheaper than writing a shared cache line.
+            if self.failures[word].load(Relaxed) & bit != 0 {
+                self.failures[word].fetch_and(!bit, Relaxed);
+            }
+        } else {
+            self.failures[word].fetch_or(bit, Relaxed);
+        }
+    }
+
+    fn share(&self) -> f64 {
+        let failed: u32 = self.failures.iter().map(|word| word.load(Relaxed).count_ones()).sum();
+        let seen = self.seen.load(Relaxed).min(u64::from(RECENT));
+        rate(seen.saturating_sub(u64::from(failed)), seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_lies_in_its_bucket() {
+        for micros in (0..5_000).chain([u64::from(u32::MAX), u64::MAX]) {
+            let index = bucket(micros);
+            assert!(index == BUCKETS - 1 || micros <= upper_end(index), "{micros}");
+            assert!(index == 0 || micros > upper_end(index - 1), "{micros}");
+        }
+    }
+
+    #[test]
+    fn quantiles_come_from_the_buckets() {
+        let metrics = Metrics::default();
+        let operation = metrics.operation("GET", "book");
+        for micros in 1..=1000 {
+            operation.answered(Duration::from_micros(micros));
+        }
+        operation.failed(Duration::from_secs(1));
+        let snapshot = metrics.snapshot();
+        let found = &snapshot.operations[0];
+        assert_eq!((found.name, found.of, found.answered, found.failed), ("GET", "book", 1000, 1));
+        let median = found.latency.quantile(0.5).as_micros();
+        assert!((500..=767).contains(&median), "{median}");
+        assert!(found.latency.quantile(1.0) >= Duration::from_secs(1));
+        assert_eq!(found.latency.count(), 1001);
+        assert_eq!(found.latency.cumulative().last().map(|(_, count)| count), Some(1001));
+    }
+
+    #[test]
+    fn three_failures_to_connect_are_unhealthy_until_one_succeeds() {
+        let metrics = Metrics::default();
+        assert!(metrics.is_healthy());
+        for _ in 0..UNHEALTHY_AFTER {
+            assert!(metrics.is_healthy());
+            metrics.connecting();
+            metrics.connect_failed();
+        }
+        assert!(!metrics.is_healthy());
+        metrics.connecting();
+        metrics.connected();
+        assert!(metrics.is_healthy());
+        let snapshot = metrics.snapshot();
+        assert_eq!((snapshot.connection_attempts, snapshot.connection_failures), (4, 3));
+        assert!((snapshot.connection_success_rate - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn more_than_a_tenth_unanswered_is_unhealthy_and_is_forgotten() {
+        let metrics = Metrics::default();
+        for _ in 0..RECENT {
+            metrics.reached(true);
+        }
+        for _ in 0..10 {
+            metrics.reached(false);
+        }
+        assert!(metrics.is_healthy());
+        metrics.reached(false);
+        assert!(!metrics.is_healthy());
+        for _ in 0..RECENT {
+            metrics.reached(true);
+        }
+        assert!(metrics.is_healthy());
+    }
+}

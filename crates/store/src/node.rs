@@ -1,0 +1,302 @@
+//! One server: a connection that all operations share, made again when it is lost, and a few more for blocking ones.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use rustc_hash::FxHashSet;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::backoff::Backoff;
+use crate::metrics::Metrics;
+use crate::sentinel::Sentinels;
+use crate::url::Address;
+use crate::wire::{Request, Session, Wire, WireError};
+use crate::{Cause, Options};
+
+/// What all servers of a store have in common.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) session: Session,
+    pub(crate) options: Options,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// Where the server is: fixed, or to be asked for before each attempt.
+#[derive(Debug)]
+pub(crate) enum Finder {
+    Fixed(Address),
+    Sentinels(Sentinels),
+}
+
+/// One server.
+#[derive(Debug)]
+pub(crate) struct Node {
+    context: Arc<Context>,
+    finder: Finder,
+    link: watch::Sender<Link>,
+    generations: AtomicU64,
+    probing: AtomicBool,
+    /// Permits for connections of their own; the shared one is not counted here.
+    pub(crate) permits: Arc<Semaphore>,
+    /// Connections of their own that nobody uses at the moment.
+    pub(crate) idle: Mutex<Vec<Wire>>,
+}
+
+#[derive(Debug)]
+enum Link {
+    Up(Arc<Up>),
+    Down(Down),
+}
+
+/// A connection that works, as far as anyone knows.
+#[derive(Debug)]
+pub(crate) struct Up {
+    pub(crate) wire: Wire,
+    pub(crate) address: Address,
+    generation: u64,
+    /// Scripts that this server was given through this connection.
+    loaded: Mutex<FxHashSet<&'static str>>,
+}
+
+impl Up {
+    /// The scripts among these that the server was not given yet; from now on it counts as having them.
+    pub(crate) fn not_loaded(&self, scripts: &[(&'static str, &'static str)]) -> Vec<&'static str> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        scripts.iter().filter(|(sha, _)| loaded.insert(sha)).map(|(_, source)| *source).collect()
+    }
+
+    /// The server has lost its scripts.
+    pub(crate) fn forget_scripts(&self) {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Down {
+    why: Arc<str>,
+    address: String,
+    /// The server does not want us: waiting for the next attempt is of no use to an operation.
+    refused: bool,
+}
+
+impl Down {
+    pub(crate) fn cause(self) -> Cause {
+        Cause::Unreachable { address: self.address, why: self.why.to_string() }
+    }
+
+    pub(crate) fn is_final(&self) -> bool {
+        self.refused
+    }
+}
+
+impl Node {
+    /// Starts to connect, in the background.
+    pub(crate) fn start(context: &Arc<Context>, finder: Finder) -> Arc<Self> {
+        let down = Down { why: "not connected yet".into(), address: finder.to_string(), refused: false };
+        let node = Arc::new(Self {
+            permits: Arc::new(Semaphore::new(context.options.pool_size.saturating_sub(1))),
+            context: Arc::clone(context),
+            finder,
+            link: watch::Sender::new(Link::Down(down)),
+            generations: AtomicU64::new(0),
+            probing: AtomicBool::new(false),
+            idle: Mutex::default(),
+        });
+        node.connect_in_background();
+        node
+    }
+
+    /// Whether the server may be another one after a reconnect.
+    pub(crate) fn is_found_by_sentinels(&self) -> bool {
+        matches!(self.finder, Finder::Sentinels(_))
+    }
+
+    /// The shared connection, when it is there.
+    pub(crate) fn up_now(&self) -> Option<Arc<Up>> {
+        match &*self.link.borrow() {
+            Link::Up(up) => Some(Arc::clone(up)),
+            Link::Down(_) => None,
+        }
+    }
+
+    /// The shared connection, waited for until then.
+    pub(crate) async fn up(&self, until: Instant) -> Result<Arc<Up>, Down> {
+        if let Some(up) = self.up_now() {
+            return Ok(up);
+        }
+        let mut changes = self.link.subscribe();
+        loop {
+            let down = match &*changes.borrow_and_update() {
+                Link::Up(up) => return Ok(Arc::clone(up)),
+                Link::Down(down) => down.clone(),
+            };
+            if down.refused || !matches!(timeout_at(until, changes.changed()).await, Ok(Ok(()))) {
+                return Err(down);
+            }
+        }
+    }
+
+    /// A connection was lost or is of no use. Only the first report about it counts.
+    pub(crate) fn lost(self: &Arc<Self>, up: &Up, why: &str) {
+        self.lost_generation(up.generation, why);
+    }
+
+    fn lost_generation(self: &Arc<Self>, generation: u64, why: &str) {
+        let changed = self.link.send_if_modified(|link| match link {
+            Link::Up(up) if up.generation == generation => {
+                let address = up.address.to_string();
+                *link = Link::Down(Down { why: why.into(), address, refused: false });
+                true
+            }
+            _ => false,
+        });
+        if changed {
+            self.context.metrics.connection_lost();
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.connect_in_background();
+        }
+    }
+
+    /// An answer did not come. A connection that does not even answer PING is dead, although the network has not said so.
+    pub(crate) fn suspect(self: &Arc<Self>, up: &Arc<Up>) {
+        if self.probing.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (node, up) = (Arc::clone(self), Arc::clone(up));
+        let patience = self.context.options.command_timeout.max(Duration::from_millis(100));
+        tokio::spawn(async move {
+            let alive = matches!(timeout(patience, up.wire.send(&Request::new("PING"))).await, Ok(Ok(_)));
+            node.probing.store(false, Ordering::Relaxed);
+            if !alive {
+                node.lost(&up, "it no longer answers");
+            }
+        });
+    }
+
+    /// The check that runs when nothing else does.
+    pub(crate) async fn check(self: &Arc<Self>) {
+        let Some(up) = self.up_now() else { return };
+        if let Finder::Sentinels(sentinels) = &self.finder
+            && let Ok(master) = sentinels.master(&self.context.session).await
+            && master != up.address
+        {
+            self.lost(&up, "sentinels name another master");
+            return;
+        }
+        self.suspect(&up);
+    }
+
+    fn connect_in_background(self: &Arc<Self>) {
+        let node = Arc::downgrade(self);
+        let longest = self.context.options.longest_backoff;
+        tokio::spawn(async move {
+            let mut backoff = Backoff::new(Duration::from_millis(20).min(longest), longest);
+            // Weak, so that a store nobody holds any more stops trying.
+            while attempt(&node).await {
+                tokio::time::sleep(backoff.wait()).await;
+            }
+        });
+    }
+
+    async fn connect(self: &Arc<Self>) -> Result<(Up, Arc<AtomicBool>), Down> {
+        let metrics = &self.context.metrics;
+        metrics.connecting();
+        let address = match &self.finder {
+            Finder::Fixed(address) => Ok(address.clone()),
+            Finder::Sentinels(sentinels) => sentinels.master(&self.context.session).await,
+        };
+        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+        let lost = Arc::new(AtomicBool::new(false));
+        let connected = match &address {
+            Ok(address) => self.open(address, Some((generation, Arc::clone(&lost)))).await,
+            Err(why) => Err(why.clone()),
+        };
+        let shown = address.map_or_else(|_| self.finder.to_string(), |address| address.to_string());
+        match connected {
+            Ok((wire, address)) => {
+                metrics.connected();
+                Ok((Up { wire, address, generation, loaded: Mutex::default() }, lost))
+            }
+            Err(error) => {
+                metrics.connect_failed();
+                let refused = matches!(error, WireError::Refused(_));
+                Err(Down { why: error.to_string().into(), address: shown, refused })
+            }
+        }
+    }
+
+    async fn open(
+        self: &Arc<Self>,
+        address: &Address,
+        watched: Option<(u64, Arc<AtomicBool>)>,
+    ) -> Result<(Wire, Address), WireError> {
+        let node: Weak<Self> = Arc::downgrade(self);
+        let wire = Wire::connect(address, &self.context.session, move || {
+            if let Some((generation, lost)) = &watched {
+                lost.store(true, Ordering::Release);
+                if let Some(node) = node.upgrade() {
+                    node.lost_generation(*generation, "the server closed the connection");
+                }
+            }
+        })
+        .await?;
+        if matches!(self.finder, Finder::Sentinels(_)) {
+            crate::sentinel::must_be_master(&wire, address).await?;
+        }
+        Ok((wire, address.clone()))
+    }
+
+    /// A connection beside the shared one.
+    pub(crate) async fn another(self: &Arc<Self>, until: Instant) -> Result<Wire, Down> {
+        let up = self.up(until).await?;
+        let metrics = &self.context.metrics;
+        metrics.connecting();
+        match self.open(&up.address, None).await {
+            Ok((wire, _)) => {
+                metrics.connected();
+                Ok(wire)
+            }
+            Err(error) => {
+                metrics.connect_failed();
+                let refused = matches!(error, WireError::Refused(_));
+                Err(Down { why: error.to_string().into(), address: up.address.to_string(), refused })
+            }
+        }
+    }
+}
+
+/// One attempt; whether another is due. The node is held during the attempt only.
+fn attempt(node: &Weak<Node>) -> impl Future<Output = bool> + Send + use<> {
+    let node = node.upgrade();
+    async move {
+        let Some(node) = node else { return false };
+        match node.connect().await {
+            Ok((up, lost)) => {
+                let generation = up.generation;
+                node.link.send_replace(Link::Up(Arc::new(up)));
+                // It may have ended before anyone could be told.
+                if lost.load(Ordering::Acquire) {
+                    node.lost_generation(generation, "the server closed the connection");
+                }
+                false
+            }
+            Err(down) => {
+                node.link.send_replace(Link::Down(down));
+                true
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Finder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(address) => address.fmt(f),
+            Self::Sentinels(sentinels) => sentinels.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What a contract says about each key, for one component.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyplane_key::{Call, Command, KeyInfo, Life};
+use keyplane_schema::{Contract, Key, Limits, Policy, acl};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::Cause;
+
+/// The contract of a handle, as its component may use it.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) contract: Arc<Contract>,
+    component: Option<String>,
+    read_only: bool,
+    keys: FxHashMap<String, Rule>,
+    /// Operations that the component does.
+    ops: FxHashSet<String>,
+}
+
+/// One key.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// Names of commands in capitals; `None` is all.
+    allowed: Option<FxHashSet<String>>,
+    pub(crate) expiry: Expiry,
+    /// How long it lives once its event has come.
+    after_event: Option<Duration>,
+    /// What `ttl(key)` gives a script.
+    script_ttl: Duration,
+    pub(crate) limits: Limits,
+    shown: String,
+}
+
+/// What a write does to the TTL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// There is none.
+    Never,
+    /// As it is: the event that sets it comes later.
+    Leave,
+    /// Starts anew with every write.
+    Renew(Duration),
+    /// Starts with the first write.
+    Once(Duration),
+    /// As long as another key, and at least that long.
+    Linked { to: String, at_least: Duration },
+}
+
+impl Rules {
+    /// For a component, or for all of the contract. `settings` are durations by the name of their setting.
+    pub(crate) fn new(
+        contract: Arc<Contract>,
+        component: Option<&str>,
+        settings: &HashMap<String, Duration>,
+    ) -> Self {
+        let grants = component.map(|component| acl::grants(&contract, component));
+        let keys = contract.keys.iter().map(|key| {
+            let allowed = grants.as_ref().map(|grants| {
+                let verbs = grants.get(&key.name).cloned().unwrap_or_default();
+                acl::commands(&contract, key, &verbs).iter().map(|name| name.to_ascii_uppercase()).collect()
+            });
+            (key.name.clone(), Rule::new(&contract, key, allowed, settings))
+        });
+        let ops = contract
+            .ops
+            .iter()
+            .filter(|op| component.is_none_or(|component| op.by.iter().any(|(by, _)| by == component)));
+        Self {
+            keys: keys.collect(),
+            ops: ops.map(|op| op.name.clone()).collect(),
+            component: component.map(str::to_owned),
+            read_only: component
+                .and_then(|name| contract.component(name))
+                .is_some_and(|found| found.read_only),
+            contract,
+        }
+    }
+
+    /// The same, without writing.
+    pub(crate) fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    pub(crate) fn key(&self, info: &KeyInfo) -> Result<&Rule, Cause> {
+        let foreign = || Cause::ForeignKey { contract: self.contract.name.clone() };
+        if info.contract != self.contract.name {
+            return Err(foreign());
+        }
+        self.keys.get(info.name).ok_or_else(foreign)
+    }
+
+    /// Whether the component may send this command, and what holds for its key.
+    pub(crate) fn of_command<R>(&self, command: &Command<R>) -> Result<&Rule, Cause> {
+        if self.read_only && command.effect().writes() {
+            return Err(Cause::ReadOnlyHandle);
+        }
+        if command.is_legacy() && command.effect().writes() {
+            return Err(Cause::LegacyId);
+        }
+        let rule = self.key(command.info())?;
+        let second = command.second_info().map(|info| self.key(info)).transpose()?;
+        if rule.allows(command.name()) && second.is_none_or(|second| second.allows_moving_to()) {
+            Ok(rule)
+        } else {
+            Err(self.not_granted())
+        }
+    }
+
+    /// Whether the component may run this script on these keys.
+    pub(crate) fn check_call<R>(&self, call: &Call<R>) -> Result<(), Cause> {
+        let script = call.script();
+        if self.read_only && !script.read_only {
+            return Err(Cause::ReadOnlyHandle);
+        }
+        if call.writes_legacy() {
+            return Err(Cause::LegacyId);
+        }
+        if script.contract != self.contract.name {
+            return Err(Cause::ForeignKey { contract: self.contract.name.clone() });
+        }
+        if !script.ops.iter().any(|op| self.ops.contains(*op)) {
+            return Err(self.not_granted());
+        }
+        let mut declared = script.keys.iter().peekable();
+        for (info, _) in call.keys() {
+            while declared.next_if(|key| key.repeats && key.name != info.name).is_some() {}
+            let fits = match declared.peek() {
+                Some(key) if key.name == info.name => {
+                    if !key.repeats {
+                        declared.next();
+                    }
+                    true
+                }
+                _ => false,
+            };
+            if !fits {
+                return Err(Cause::ForeignKey { contract: format!("{}/{}", script.contract, script.name) });
+            }
+        }
+        if declared.all(|key| key.repeats) {
+            Ok(())
+        } else {
+            Err(Cause::ForeignKey { contract: format!("{}/{}", script.contract, script.name) })
+        }
+    }
+
+    fn not_granted(&self) -> Cause {
+        Cause::NotGranted { component: self.component.clone().unwrap_or_else(|| "anyone".to_owned()) }
+    }
+
+    /// Milliseconds for `ttl(key)` of a script.
+    pub(crate) fn script_ttl(&self, key: &str) -> u128 {
+        self.keys.get(key).map_or(0, |rule| rule.script_ttl.as_millis())
+    }
+}
+
+impl Rule {
+    fn new(
+        contract: &Contract,
+        key: &Key,
+        allowed: Option<FxHashSet<String>>,
+        settings: &HashMap<String, Duration>,
+    ) -> Self {
+        let setting = key.ttl.setting.as_ref().and_then(|name| settings.get(name)).copied();
+        let or_setting = |lasts: Duration| setting.unwrap_or(lasts);
+        let mut after_event = None;
+        let expiry = match &key.ttl.policy {
+            Policy::None | Policy::Pruned { key: None, .. } => Expiry::Never,
+            Policy::Fixed(lasts) => Expiry::Once(or_setting(*lasts)),
+            Policy::Sliding(lasts) | Policy::Refreshed(lasts) | Policy::Max(lasts) => {
+                Expiry::Renew(or_setting(*lasts))
+            }
+            Policy::Pruned { key: Some(lasts), .. } => Expiry::Renew(*lasts),
+            Policy::Linked { to, at_least } => {
+                Expiry::Linked { to: to.clone(), at_least: at_least.map_or(Duration::ZERO, or_setting) }
+            }
+            Policy::After { lasts, before, .. } => {
+                after_event = Some(or_setting(*lasts));
+                before.as_ref().map_or(Expiry::Leave, |before| Expiry::Once(before.lasts))
+            }
+        };
+        let script_ttl = match &expiry {
+            Expiry::Never => Duration::ZERO,
+            Expiry::Leave => after_event.unwrap_or_default(),
+            Expiry::Renew(lasts) | Expiry::Once(lasts) => after_event.unwrap_or(*lasts),
+            Expiry::Linked { at_least, .. } => *at_least,
+        };
+        let shown = format!("{} ({})", key.ttl.policy, key.ttl.policy.word());
+        Self { allowed, expiry, after_event, script_ttl, limits: key.limits(contract), shown }
+    }
+
+    fn allows(&self, command: &str) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(command))
+    }
+
+    /// LMOVE puts into its second key what a push would.
+    fn allows_moving_to(&self) -> bool {
+        self.allows("RPUSH") || self.allows("LMOVE")
+    }
+
+    /// What a write does to the TTL, where the writer has a say in it.
+    pub(crate) fn expiry(&self, life: Life) -> Result<Expiry, Cause> {
+        match (life, &self.expiry) {
+            (Life::Contract, expiry) => Ok(expiry.clone()),
+            (Life::Lasting(wanted), Expiry::Renew(most)) if wanted <= *most && !wanted.is_zero() => {
+                Ok(Expiry::Renew(wanted))
+            }
+            (Life::Lasting(wanted), _) => Err(Cause::Ttl { wanted, rule: self.shown.clone() }),
+            (Life::EventCame, expiry) => match self.after_event {
+                Some(lasts) => Ok(Expiry::Renew(lasts)),
+                None => Ok(expiry.clone()),
+            },
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A script call becomes what is sent: EVALSHA, or EVALSHA_RO for those that only read, so that users who may only read can
+//! run them. TTLs come from the contract.
+
+use keyplane_key::{Call, ScriptArg};
+
+use crate::error::Cause;
+use crate::rules::Rules;
+use crate::slot::Slot;
+use crate::wire::Request;
+
+/// By its SHA, for a server that knows it.
+pub(crate) fn by_sha<R>(rules: &Rules, call: &Call<R>) -> Request {
+    let name = if call.script().read_only { "EVALSHA_RO" } else { "EVALSHA" };
+    request(rules, call, name, call.script().sha)
+}
+
+/// With its source, for one that does not.
+pub(crate) fn with_source<R>(rules: &Rules, call: &Call<R>) -> Request {
+    let name = if call.script().read_only { "EVAL_RO" } else { "EVAL" };
+    request(rules, call, name, call.script().source)
+}
+
+fn request<R>(rules: &Rules, call: &Call<R>, name: &str, script: &str) -> Request {
+    let (keys, args) = (call.keys(), call.args());
+    let bytes = keys.iter().map(|(_, key)| key.len()).chain(args.iter().map(Vec::len)).sum::<usize>();
+    let count = keys.len() + args.len() + call.script().args.len() + 2;
+    let mut request = Request::sized(name, count, bytes + script.len() + 16 * count);
+    request.push(script.as_bytes());
+    request.push(keys.len().to_string().as_bytes());
+    keys.iter().for_each(|(_, key)| request.push(key.as_bytes()));
+    let mut own = args.iter();
+    for arg in call.script().args {
+        match arg {
+            ScriptArg::Ttl(key) => request.push(rules.script_ttl(key).to_string().as_bytes()),
+            ScriptArg::Value => {
+                if let Some(value) = own.next() {
+                    request.push(value);
+                }
+            }
+        }
+    }
+    // The last one may repeat.
+    own.for_each(|value| request.push(value));
+    request
+}
+
+/// The slot of all its keys; on Cluster they must agree.
+pub(crate) fn slot<R>(call: &Call<R>, cluster: bool) -> Result<Slot, Cause> {
+    let mut slots = call.keys().iter().map(|(_, key)| Slot::of(key.as_bytes()));
+    let first = slots.next().unwrap_or_else(|| Slot::of(b""));
+    match slots.find(|slot| cluster && *slot != first) {
+        Some(other) => Err(Cause::CrossSlot(first.number(), other.number())),
+        None => Ok(first),
+    }
+}
