@@ -118,8 +118,10 @@ impl Core {
         };
         let took = start.elapsed();
         match &outcome {
-            Ok(Reply::Error(_)) | Err(_) => counters.failed(took),
+            // A script that the server does not know: it comes again with its source, and is counted then.
+            Ok(Reply::Error(_)) => {}
             Ok(_) => counters.answered(took),
+            Err(_) => counters.failed(took),
         }
         self.context.metrics.reached(!matches!(&outcome, Err(error) if error.is_unanswered()));
         outcome

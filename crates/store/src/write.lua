@@ -49,7 +49,7 @@ local parent_ends
 if expiry == 'linked' then
   parent_ends = redis.call('PEXPIRETIME', KEYS[2])
   if parent_ends == -2 then
-    return redis.error_reply('NOPARENT')
+    return redis.error_reply('NOPARENT nothing to live as long as')
   end
 end
 
