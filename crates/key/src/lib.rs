@@ -33,7 +33,7 @@ pub use check::{Check, ParamError};
 pub use command::{Command, Effect, Life};
 pub use kinds::{End, Hash, Kind, List, Set, Str, Stream, Zset};
 pub use naming::{Naming, NamingError};
-pub use script::{Arg, Call, Script, ScriptArg, ScriptKey};
+pub use script::{AnyKey, Arg, Call, Script, ScriptArg, ScriptKey};
 pub use ttl::{Policy, Ttl};
 
 /// What the contract says about a family of keys.

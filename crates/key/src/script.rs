@@ -114,6 +114,20 @@ macro_rules! numbers {
 }
 numbers!(u8 u16 u32 u64 usize i32 i64 f64);
 
+/// A key of any type, for scripts that take a key whose type the use decides.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyKey<'a> {
+    info: &'static KeyInfo,
+    text: &'a str,
+    legacy: bool,
+}
+
+impl<'a, T: Kind> From<&'a Key<T>> for AnyKey<'a> {
+    fn from(key: &'a Key<T>) -> Self {
+        Self { info: key.info(), text: key.as_str(), legacy: key.is_legacy() }
+    }
+}
+
 /// A script, its keys and its arguments.
 #[must_use = "a call does nothing until it is sent"]
 pub struct Call<R> {
@@ -132,9 +146,10 @@ impl<R> Call<R> {
     }
 
     /// Adds a key. A legacy id is kept in mind only where the script writes.
-    pub fn key<T: Kind>(mut self, key: &Key<T>, writes: bool) -> Self {
-        self.legacy |= writes && key.is_legacy();
-        self.keys.push((key.info(), key.as_str().to_owned()));
+    pub fn key<'k>(mut self, key: impl Into<AnyKey<'k>>, writes: bool) -> Self {
+        let key = key.into();
+        self.legacy |= writes && key.legacy;
+        self.keys.push((key.info, key.text.to_owned()));
         self
     }
 

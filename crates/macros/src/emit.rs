@@ -152,7 +152,7 @@ fn local() -> Ident {
     Ident::new("key", Span::mixed_site())
 }
 
-fn marker(kind: RedisType) -> Ident {
+pub(crate) fn marker(kind: RedisType) -> Ident {
     let word = match kind {
         RedisType::String => "Str",
         RedisType::Hash => "Hash",

@@ -61,7 +61,8 @@ impl Session {
 
     /// For sentinels: the same way in, no database, no user of the data servers.
     pub(crate) fn of_sentinels(&self) -> Self {
-        let login = RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
+        let login =
+            RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
         Self { login, ..self.clone() }
     }
 

@@ -139,8 +139,10 @@ fn a_pipeline_that_is_cut_tells_for_each_entry() {
         proxy.set(Mode::CutAfter(2));
         let stock = rig.keys.stock(&bin("b"));
         let results =
-            in_time(rig.clerk.pipeline().run(stock.incrby(1)).run(stock.get()).run(stock.incrby(1)).send()).await;
-        let open: Vec<bool> = results.iter().map(|result| result.as_ref().unwrap_err().maybe_applied()).collect();
+            in_time(rig.clerk.pipeline().run(stock.incrby(1)).run(stock.get()).run(stock.incrby(1)).send())
+                .await;
+        let open: Vec<bool> =
+            results.iter().map(|result| result.as_ref().unwrap_err().maybe_applied()).collect();
         assert_eq!(open, [true, false, true]);
         proxy.set(Mode::Pass);
         rig.heals("c").await;

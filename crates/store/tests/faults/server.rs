@@ -63,7 +63,12 @@ fn a_pipeline_whose_script_was_flushed_says_so_and_works_the_next_time() {
         let rig = Rig::open(&server.url()).await;
         let (book, label) = (rig.keys.order(&order("o")), rig.keys.label(&bin("b")));
         let both = || {
-            rig.clerk.pipeline().run(book.hset([("state", "open")])).run(label.set("x")).run(label.get()).send()
+            rig.clerk
+                .pipeline()
+                .run(book.hset([("state", "open")]))
+                .run(label.set("x"))
+                .run(label.get())
+                .send()
         };
         assert!(both().await.iter().all(Result::is_ok));
         redis::cmd("SCRIPT").arg("FLUSH").exec(&mut server.admin()).unwrap();
@@ -133,7 +138,10 @@ fn a_replica_takes_no_writes() {
             if info.contains("master_link_status:up") { Ok(()) } else { Err(info) }
         });
         let rig = Rig::open(&replica.url()).await;
-        assert_eq!(rig.store.servers()[0].findings.iter().filter(|f| f.concern.word() == "replica").count(), 1);
+        assert_eq!(
+            rig.store.servers()[0].findings.iter().filter(|f| f.concern.word() == "replica").count(),
+            1
+        );
         let error = rig.label("b", "x").await.unwrap_err();
         assert!(matches!(error.cause(), Cause::ReadOnlyServer), "{error}");
         let error = rig.add("b", 1).await.unwrap_err();
@@ -153,9 +161,11 @@ fn a_busy_server_is_waited_for_no_longer_than_the_deadline() {
         let endless = std::thread::spawn(move || {
             redis::cmd("EVAL").arg("while true do end").arg(0).query::<redis::Value>(&mut stuck)
         });
-        keyplane_testing::until("the script runs", || match redis::cmd("PING").query::<String>(&mut server.admin()) {
-            Err(error) if error.code() == Some("BUSY") => Ok(()),
-            other => Err(format!("{other:?}")),
+        keyplane_testing::until("the script runs", || {
+            match redis::cmd("PING").query::<String>(&mut server.admin()) {
+                Err(error) if error.code() == Some("BUSY") => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
         });
         let error = rig.label("b", "x").await.unwrap_err();
         assert!(matches!(error.cause(), Cause::NotNow(_)), "{error}");
@@ -220,7 +230,9 @@ fn a_blocking_pop_ends_when_its_server_dies_and_works_again() {
                 assert!(matches!(lost.cause(), Cause::ConnectionLost(_)), "{lost}");
                 loop {
                     match own.run(again.clone()).await {
-                        Err(error) if error.is_retryable() => tokio::time::sleep(Duration::from_millis(20)).await,
+                        Err(error) if error.is_retryable() => {
+                            tokio::time::sleep(Duration::from_millis(20)).await
+                        }
                         other => return other,
                     }
                 }

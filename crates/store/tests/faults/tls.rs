@@ -26,12 +26,9 @@ fn the_authority_and_the_certificate_must_be_right() {
         let dir = tempfile::tempdir().unwrap();
         let stranger = TlsFiles::of_a_stranger(dir.path());
         Rig::open_with(&server.url(), with(files(&own, Some(&own)))).await.label("b", "x").await.unwrap();
-        for wrong in [
-            files(&own, None),
-            files(&own, Some(&stranger)),
-            files(&stranger, Some(&own)),
-            Tls::default(),
-        ] {
+        for wrong in
+            [files(&own, None), files(&own, Some(&stranger)), files(&stranger, Some(&own)), Tls::default()]
+        {
             let error = Store::open(&server.url(), with(wrong.clone())).await.unwrap_err();
             assert!(matches!(error, OpenError::Unreachable(_)), "{wrong:?}: {error}");
         }

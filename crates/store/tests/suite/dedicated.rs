@@ -50,21 +50,21 @@ async fn a_blocking_move_sets_the_ttl_of_where_it_moves(place: Place) {
     assert!(packer.run(keys.taken(&b).pttl()).await.unwrap() > 1_100_000);
 }
 
-#[every_store]
+#[every_store(only(cluster, sentinel))]
 async fn wait_counts_replicas_that_have_the_write(place: Place) {
     let (clerk, keys) = component(&place, "clerk").await;
     let label = keys.label(&bin("b1"));
     let mut own = clerk.dedicated(&label).await.unwrap();
     own.run(label.set("x")).await.unwrap();
-    let replicas = own.wait_for_replicas(1, Duration::from_secs(10)).await;
-    let expected = match place.kind {
-        keyplane_testing::Kind::Cluster | keyplane_testing::Kind::Sentinel => 1..=2,
-        _ => {
-            // Alone it would wait the whole time for nobody.
-            return;
-        }
-    };
-    assert!(expected.contains(&replicas.unwrap()));
+    let replicas = own.wait_for_replicas(1, Duration::from_secs(10)).await.unwrap();
+    assert!((1..=2).contains(&replicas), "{replicas}");
+}
+
+#[every_store(only(redis))]
+async fn wait_gives_up_when_there_is_no_replica(place: Place) {
+    let (clerk, keys) = component(&place, "clerk").await;
+    let mut own = clerk.dedicated(&keys.label(&bin("b1"))).await.unwrap();
+    assert_eq!(own.wait_for_replicas(1, Duration::from_millis(1)).await.unwrap(), 0);
 }
 
 #[every_store(only(redis, cluster))]

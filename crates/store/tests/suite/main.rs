@@ -4,5 +4,6 @@
 mod component;
 mod dedicated;
 mod pipeline;
+mod scripts;
 mod setup;
 mod typed;

@@ -11,7 +11,8 @@ async fn entries_are_answered_in_order_wherever_their_keys_are(place: Place) {
     let bins: Vec<_> = (0..100).map(|number| bin(&format!("b{number}"))).collect();
     let mut pipeline = clerk.pipeline();
     for (number, one) in bins.iter().enumerate() {
-        pipeline = pipeline.run(keys.stock(one).incrby(number as i64)).run(keys.label(one).set(number.to_string()));
+        pipeline =
+            pipeline.run(keys.stock(one).incrby(number as i64)).run(keys.label(one).set(number.to_string()));
     }
     let answers = pipeline.send_all().await.unwrap();
     assert_eq!(answers.len(), 200);
@@ -43,18 +44,22 @@ async fn each_entry_fails_by_itself(place: Place) {
         .run(keys.order(&one).hget("state"))
         .send()
         .await;
-    let causes: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| error.cause())).collect();
-    assert!(matches!(
-        causes.as_slice(),
-        [
-            None,
-            Some(Cause::NotGranted { .. }),
-            Some(Cause::WrongType),
-            Some(Cause::Limit { what: "members", most: 3, would_be: 4 }),
-            Some(Cause::NeedsParent { .. }),
-            None
-        ]
-    ), "{causes:?}");
+    let causes: Vec<_> =
+        results.iter().map(|result| result.as_ref().err().map(|error| error.cause())).collect();
+    assert!(
+        matches!(
+            causes.as_slice(),
+            [
+                None,
+                Some(Cause::NotGranted { .. }),
+                Some(Cause::WrongType),
+                Some(Cause::Limit { what: "members", most: 3, would_be: 4 }),
+                Some(Cause::NeedsParent { .. }),
+                None
+            ]
+        ),
+        "{causes:?}"
+    );
     assert_eq!(read_reply::<String>(results[5].as_ref().unwrap().clone()).unwrap(), "open");
     place.raw::<i64>(keys.label(&b).as_str(), &["DEL", keys.label(&b).as_str()]);
 }

@@ -11,6 +11,11 @@ pub(crate) mod parts {
     keyplane_macros::keyspace!("tests/parts.toml");
 }
 
+pub(crate) mod scripts {
+    #![allow(missing_docs, unreachable_pub, dead_code)]
+    keyplane_macros::scripts!("tests/parts.toml", "tests/scripts");
+}
+
 pub(crate) use parts::{Bin, Keyspace, Order};
 
 /// Options for that place; test servers keep nothing, and that is known.

@@ -183,7 +183,8 @@ async fn an_error_names_the_operation_and_the_pattern(place: Place) {
         error.to_string(),
         "SET label:<bin>: a TTL of 90000s is not in the contract: at most 24h (max)"
     );
-    let error = clerk.run(keys.order(&order("o")).hset([("n", "1")]).lasting(Duration::ZERO)).await.unwrap_err();
+    let error =
+        clerk.run(keys.order(&order("o")).hset([("n", "1")]).lasting(Duration::ZERO)).await.unwrap_err();
     assert!(matches!(error.cause(), Cause::Ttl { .. }), "{error}");
 }
 

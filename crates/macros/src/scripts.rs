@@ -1,0 +1,149 @@
+//! The scripts of a contract as code.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use keyplane_schema::script::{Script, ScriptArg, ScriptKey, check};
+use keyplane_schema::{Access, Contract};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::emit::marker;
+use crate::words::{constant_name, type_name, value_name};
+
+/// A script and where it is.
+pub(crate) struct File {
+    script: Script,
+    path: String,
+    source: String,
+}
+
+/// Reads and checks every script in the folder, and sees that every operation's is there. All that is wrong comes at
+/// once.
+pub(crate) fn read(contract: &Contract, folder: &Path, given: &str) -> Result<Vec<File>, String> {
+    let mut problems = Vec::new();
+    let mut files = Vec::new();
+    let found = names_in(folder).map_err(|error| format!("cannot read the folder `{given}`: {error}"))?;
+    for op in &contract.ops {
+        if let Some(name) = op.script.as_ref().filter(|name| !found.contains(*name)) {
+            problems.push(format!("the operation `{}` runs `{name}`, which is not in `{given}`", op.name));
+        }
+    }
+    for name in found {
+        let path = folder.join(&name);
+        let shown = format!("{given}/{name}");
+        match std::fs::read_to_string(&path) {
+            Err(error) => problems.push(format!("cannot read `{shown}`: {error}")),
+            Ok(source) => match check(contract, &shown, &source) {
+                Err(broken) => problems.push(format!("the script is not sound\n\n{broken}")),
+                Ok(script) => files.push(File { script, path: path.to_string_lossy().into_owned(), source }),
+            },
+        }
+    }
+    if problems.is_empty() { Ok(files) } else { Err(problems.join("\n\n")) }
+}
+
+fn names_in(folder: &Path) -> std::io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".lua") {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+/// One static and one call per script.
+pub(crate) fn emit(contract: &Contract, files: &[File]) -> TokenStream {
+    files.iter().map(|file| script(contract, file)).collect()
+}
+
+fn script(contract: &Contract, file: &File) -> TokenStream {
+    let Script { contract: of, name, doc, ops, read_only, repeatable, returns, .. } = &file.script;
+    let (path, sha) = (&file.path, sha1_smol::Sha1::from(&file.source).digest().to_string());
+    let (constant, call) = (constant_name(name), type_name(name));
+    let keys = file.script.keys.iter().map(|key| {
+        let ScriptKey { key: name, repeats, .. } = key;
+        let writes = key.access != Access::Read;
+        quote!(::keyplane_key::ScriptKey { name: #name, writes: #writes, repeats: #repeats })
+    });
+    let args = file.script.args.iter().map(|arg| match arg {
+        ScriptArg::Ttl { key } => quote!(::keyplane_key::ScriptArg::Ttl(#key)),
+        _ => quote!(::keyplane_key::ScriptArg::Value),
+    });
+    let about = format!("{doc}\n\nAnswers {returns}.");
+    let (fields, steps) = parts(contract, &file.script);
+    // A script without keys and arguments of its own borrows nothing.
+    let lifetime = (!fields.is_empty()).then(|| quote!(<'a>));
+    let elided = (!fields.is_empty()).then(|| quote!(<'_>));
+    quote! {
+        #[doc = #doc]
+        pub static #constant: ::keyplane_key::Script = ::keyplane_key::Script {
+            contract: #of,
+            name: #name,
+            source: include_str!(#path),
+            sha: #sha,
+            keys: &[#(#keys),*],
+            args: &[#(#args),*],
+            ops: &[#(#ops),*],
+            read_only: #read_only,
+            repeatable: #repeatable,
+        };
+
+        #[doc = #about]
+        #[derive(Debug, Clone)]
+        pub struct #call #lifetime {
+            #(#fields,)*
+        }
+
+        impl<R> ::core::convert::From<#call #elided> for ::keyplane_key::Call<R> {
+            fn from(call: #call #elided) -> Self {
+                let made = ::keyplane_key::Call::new(&#constant);
+                #(#steps)*
+                made
+            }
+        }
+    }
+}
+
+/// Fields of the call, and the statements that put them in order.
+fn parts(contract: &Contract, script: &Script) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let mut fields = Vec::new();
+    let mut steps = Vec::new();
+    for key in &script.keys {
+        let (field, writes) = (value_name(&key.key), key.access != Access::Read);
+        let known = contract.key(&key.key);
+        let types = known.map(|key| key.types.as_slice()).unwrap_or_default();
+        let doc = known.map(|key| format!("`{}`", key.pattern)).unwrap_or_default();
+        // Where the use decides the type, any key of the family will do.
+        let single = match types {
+            [only] => {
+                let marker = marker(*only);
+                quote!(&'a ::keyplane_key::Key<::keyplane_key::#marker>)
+            }
+            _ => quote!(::keyplane_key::AnyKey<'a>),
+        };
+        if key.repeats {
+            fields.push(quote!(#[doc = #doc] pub #field: ::std::vec::Vec<#single>));
+            steps.push(
+                quote!(let made = call.#field.into_iter().fold(made, |made, key| made.key(key, #writes));),
+            );
+        } else {
+            fields.push(quote!(#[doc = #doc] pub #field: #single));
+            steps.push(quote!(let made = made.key(call.#field, #writes);));
+        }
+    }
+    for arg in &script.args {
+        let ScriptArg::Value { name, repeats } = arg else { continue };
+        let (field, doc) = (value_name(name), format!("The argument `{name}`."));
+        if *repeats {
+            fields.push(quote!(#[doc = #doc] pub #field: ::std::vec::Vec<::keyplane_key::Arg<'a>>));
+            steps.push(quote!(let made = call.#field.iter().fold(made, |made, arg| made.arg(arg));));
+        } else {
+            fields.push(quote!(#[doc = #doc] pub #field: ::keyplane_key::Arg<'a>));
+            steps.push(quote!(let made = made.arg(&call.#field);));
+        }
+    }
+    (fields, steps)
+}
