@@ -17,7 +17,7 @@ use crate::reply::{Reply, ServerError};
 use crate::sentinel::Sentinels;
 use crate::slot::Slot;
 use crate::url::{self, Topology};
-use crate::wire::{Request, WireError};
+use crate::wire::{Batch, Request, WireError};
 
 /// On Cluster another node may have the slot by now, so a missing connection is not waited for longer than this before the
 /// map is asked for again.
@@ -127,6 +127,25 @@ impl Core {
         outcome
     }
 
+    /// A script by its SHA, and with its source when the server does not know it: then nothing was run, so this is no
+    /// repetition.
+    pub(crate) async fn evaluate(
+        &self,
+        job: &Job<'_>,
+        source: &str,
+        patience: Duration,
+    ) -> Result<Reply, Error> {
+        let start = Instant::now();
+        match self.execute(job, patience).await? {
+            Reply::Error(_) => {
+                let request = job.request.with_source(source);
+                let rest = patience.saturating_sub(start.elapsed());
+                self.execute(&Job { request: &request, ..*job }, rest).await
+            }
+            reply => Ok(reply),
+        }
+    }
+
     async fn attempt(
         &self,
         job: &Job<'_>,
@@ -141,8 +160,8 @@ impl Core {
         };
         let sent = async {
             if asking {
-                let mut both = up.wire.send_all(&[Request::new("ASKING"), job.request.clone()]).await?;
-                Ok(both.pop().unwrap_or(Reply::Nil))
+                let batch = Batch::new([Request::new("ASKING"), job.request.clone()]);
+                Ok(up.wire.send_all(&batch).await?.pop().unwrap_or(Reply::Nil))
             } else {
                 up.wire.send(job.request).await
             }

@@ -13,7 +13,7 @@ use crate::handle::{Handle, operation, read};
 use crate::node::Node;
 use crate::reply::{FromReply, Reply};
 use crate::slot::Slot;
-use crate::wire::{Request, Wire};
+use crate::wire::{Batch, Request, Wire};
 use crate::write::{self, Plan};
 
 /// A connection of its own to the server that has one slot. Goes back to the pool when dropped.
@@ -52,14 +52,14 @@ impl Dedicated {
             Plan::Plain(request) => vec![request],
             // A command that waits cannot be inside a script: the TTL follows it.
             Plan::Guarded(guard) if command.blocks().is_some() => guard.command_then_expiry(&command),
-            Plan::Guarded(guard) => vec![guard.with_source(&command)],
+            Plan::Guarded(guard) => vec![guard.by_sha(&command).with_source(write::SOURCE)],
         };
         let patience = match command.blocks() {
             None => Some(self.handle.patience),
             Some(Duration::ZERO) => None,
             Some(block) => Some(block + self.handle.patience),
         };
-        let reply = self.send(&operation, requests, patience).await?;
+        let reply = self.send(&operation, Batch::new(requests), patience).await?;
         read(&operation, reply)
     }
 
@@ -69,14 +69,14 @@ impl Dedicated {
         let request =
             Request::new("WAIT").arg(replicas.to_string()).arg(longest.as_millis().max(1).to_string());
         let patience = longest + self.handle.patience;
-        let reply = self.send(&operation, vec![request], Some(patience)).await?;
+        let reply = self.send(&operation, Batch::new([request]), Some(patience)).await?;
         read(&operation, reply)
     }
 
     async fn send(
         &mut self,
         operation: &Operation,
-        requests: Vec<Request>,
+        batch: Batch,
         patience: Option<Duration>,
     ) -> Result<Reply, Error> {
         let wire = match self.wire.take() {
@@ -86,7 +86,7 @@ impl Dedicated {
         };
         let counters = self.handle.metrics().operation(operation.name, operation.pattern);
         let start = Instant::now();
-        let sent = wire.send_all(&requests);
+        let sent = wire.send_all(&batch);
         let replies = match patience {
             Some(patience) => timeout(patience, sent).await,
             None => Ok(sent.await),

@@ -27,6 +27,8 @@ pub struct Facts {
     pub maxmemory: u64,
     /// Memory in use.
     pub used_memory: u64,
+    /// Memory that the process takes; 0 where the server does not say.
+    pub rss: u64,
     /// What happens at the limit.
     pub eviction: String,
     /// Whether every write goes to a file.
@@ -72,6 +74,7 @@ impl Facts {
                 "connected_slaves" => facts.replicas = u32::try_from(number()).unwrap_or(u32::MAX),
                 "maxmemory" => facts.maxmemory = number(),
                 "used_memory" => facts.used_memory = number(),
+                "used_memory_rss" => facts.rss = number(),
                 "maxmemory_policy" => value.clone_into(&mut facts.eviction),
                 "aof_enabled" => facts.append_only = value == "1",
                 "aof_last_write_status" | "aof_last_bgrewrite_status" | "rdb_last_bgsave_status" => {

@@ -12,7 +12,6 @@ use crate::pipeline::Pipeline;
 use crate::reply::{FromReply, Reply};
 use crate::rules::Rules;
 use crate::slot::Slot;
-use crate::wire::Request;
 use crate::write::{self, Plan};
 use crate::{Metrics, script};
 
@@ -47,8 +46,8 @@ impl Handle {
         let reply = match write::plan(&self.rules, &command).map_err(refuse)? {
             Plan::Plain(request) => self.core.execute(&job(&request), self.patience).await?,
             Plan::Guarded(guard) => {
-                let (by_sha, with_source) = (guard.by_sha(&command), || guard.with_source(&command));
-                let reply = self.evaluate(&job(&by_sha), with_source).await;
+                let reply =
+                    self.core.evaluate(&job(&guard.by_sha(&command)), write::SOURCE, self.patience).await;
                 reply.map_err(|error| guard.explain(error))?
             }
         };
@@ -70,19 +69,8 @@ impl Handle {
             repeatable: call.script().repeatable || call.script().read_only,
             is_script: true,
         };
-        let reply = self.evaluate(&job, || script::with_source(&self.rules, &call)).await?;
+        let reply = self.core.evaluate(&job, call.script().source, self.patience).await?;
         read(&operation, reply)
-    }
-
-    /// By SHA, and with the source when the server does not know it: then nothing was run, so this is no repetition.
-    async fn evaluate(&self, job: &Job<'_>, with_source: impl FnOnce() -> Request) -> Result<Reply, Error> {
-        match self.core.execute(job, self.patience).await? {
-            Reply::Error(error) if error.code == "NOSCRIPT" => {
-                let request = with_source();
-                self.core.execute(&Job { request: &request, ..*job }, self.patience).await
-            }
-            reply => Ok(reply),
-        }
     }
 
     /// Several commands and scripts in one round trip per server.

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 /// From that many failed attempts to connect in a row on, a store is not healthy.
 pub const UNHEALTHY_AFTER: u64 = 3;
 
-/// Below this share of operations that were answered, over the last [`RECENT`], a store is not healthy.
+/// Below this share of answered operations among the last [`RECENT`], a store is not healthy.
 pub const HEALTHY_SUCCESS_RATE: f64 = 0.9;
 
 /// How many operations `is_healthy` looks back on.
@@ -28,8 +28,9 @@ pub struct Metrics {
     operations: RwLock<FxHashMap<OperationId, Arc<Operation>>>,
 }
 
-/// A command or script and the family it is for, by the addresses of their static names.
-type OperationId = (usize, usize, &'static str, &'static str);
+/// A command or script and the family it is for, by the addresses of their static names. Two addresses may hold one name:
+/// a snapshot adds them up.
+type OperationId = (usize, usize);
 
 #[derive(Debug, Default)]
 struct Connections {
@@ -46,18 +47,35 @@ struct Pool {
     open: AtomicU64,
 }
 
-/// Counters of one operation.
-#[derive(Debug, Default)]
+/// Counters of one operation. How many were answered is what was measured less what failed.
+#[derive(Debug)]
 pub(crate) struct Operation {
-    answered: AtomicU64,
+    name: &'static str,
+    of: &'static str,
     failed: AtomicU64,
+    /// In pipelines, whose time is that of the whole and says nothing about one entry.
+    unmeasured: AtomicU64,
     repeated: AtomicU64,
     latency: Histogram,
 }
 
 impl Operation {
+    fn new(name: &'static str, of: &'static str) -> Self {
+        Self {
+            name,
+            of,
+            failed: AtomicU64::new(0),
+            unmeasured: AtomicU64::new(0),
+            repeated: AtomicU64::new(0),
+            latency: Histogram::default(),
+        }
+    }
+
+    pub(crate) fn is(&self, name: &'static str, of: &'static str) -> bool {
+        std::ptr::eq(self.name, name) && std::ptr::eq(self.of, of)
+    }
+
     pub(crate) fn answered(&self, took: Duration) {
-        self.answered.fetch_add(1, Relaxed);
         self.latency.record(took);
     }
 
@@ -66,9 +84,12 @@ impl Operation {
         self.latency.record(took);
     }
 
-    /// One of several in a pipeline, whose time is that of the whole and says nothing about this one.
-    pub(crate) fn pipelined(&self, answered: bool) {
-        if answered { &self.answered } else { &self.failed }.fetch_add(1, Relaxed);
+    /// Entries of a pipeline.
+    pub(crate) fn pipelined(&self, entries: u64, failed: u64) {
+        self.unmeasured.fetch_add(entries, Relaxed);
+        if failed > 0 {
+            self.failed.fetch_add(failed, Relaxed);
+        }
     }
 
     pub(crate) fn repeated(&self) {
@@ -116,14 +137,14 @@ impl Metrics {
     }
 
     pub(crate) fn operation(&self, name: &'static str, of: &'static str) -> Arc<Operation> {
-        let id = (name.as_ptr() as usize, of.as_ptr() as usize, name, of);
+        let id = (name.as_ptr() as usize, of.as_ptr() as usize);
         let read = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = read.get(&id) {
             return Arc::clone(known);
         }
         drop(read);
         let mut write = self.operations.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(write.entry(id).or_default())
+        Arc::clone(write.entry(id).or_insert_with(|| Arc::new(Operation::new(name, of))))
     }
 
     /// Whether the store can be relied on: fewer than [`UNHEALTHY_AFTER`] failed attempts to connect in a row, and of the
@@ -140,10 +161,8 @@ impl Metrics {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         let (attempts, failures) = (load(&self.connections.attempts), load(&self.connections.failures));
         let mut operations: BTreeMap<(&'static str, &'static str), OperationSnapshot> = BTreeMap::new();
-        for ((_, _, name, of), operation) in
-            self.operations.read().unwrap_or_else(PoisonError::into_inner).iter()
-        {
-            operations.entry((*of, *name)).or_default().add(operation);
+        for operation in self.operations.read().unwrap_or_else(PoisonError::into_inner).values() {
+            operations.entry((operation.of, operation.name)).or_default().add(operation);
         }
         Snapshot {
             connection_attempts: attempts,
@@ -210,10 +229,11 @@ pub struct OperationSnapshot {
 
 impl OperationSnapshot {
     fn add(&mut self, operation: &Operation) {
-        self.answered += operation.answered.load(Relaxed);
-        self.failed += operation.failed.load(Relaxed);
+        let failed = operation.failed.load(Relaxed);
+        let measured = operation.latency.add_to(&mut self.latency);
+        self.answered += (measured + operation.unmeasured.load(Relaxed)).saturating_sub(failed);
+        self.failed += failed;
         self.repeated += operation.repeated.load(Relaxed);
-        operation.latency.add_to(&mut self.latency);
     }
 
     fn named(self, of: &'static str, name: &'static str) -> Self {
@@ -249,12 +269,17 @@ impl Histogram {
         self.total_micros.fetch_add(micros, Relaxed);
     }
 
-    fn add_to(&self, latency: &mut Latency) {
+    /// Adds itself up; how many were measured here.
+    fn add_to(&self, latency: &mut Latency) -> u64 {
         latency.buckets.resize(BUCKETS, 0);
+        let mut measured = 0;
         for (sum, bucket) in latency.buckets.iter_mut().zip(&self.buckets) {
-            *sum += bucket.load(Relaxed);
+            let count = bucket.load(Relaxed);
+            *sum += count;
+            measured += count;
         }
         latency.total += Duration::from_micros(self.total_micros.load(Relaxed));
+        measured
     }
 }
 
@@ -321,31 +346,34 @@ impl Latency {
     }
 }
 
-/// The last outcomes as bits, newest lowest; a race between two writers may lose one of them.
+/// The last outcomes as bits: one is a failure. While there is none, a success leaves no mark, so that the usual case writes
+/// to no memory that others share. A race between two writers may lose one of them.
 #[derive(Debug, Default)]
 struct Recent {
     failures: [AtomicU64; 2],
-    seen: AtomicU64,
+    place: AtomicU64,
 }
 
 impl Recent {
     fn push(&self, answered: bool) {
-        let place = self.seen.fetch_add(1, Relaxed) % u64::from(RECENT);
+        if answered && self.failed() == 0 {
+            return;
+        }
+        let place = self.place.fetch_add(1, Relaxed) % u64::from(RECENT);
         let (word, bit) = ((place / 64) as usize, 1_u64 << (place % 64));
         if answered {
-            // The usual case is that the bit is clear: reading is cheaper than writing a shared cache line.
-            if self.failures[word].load(Relaxed) & bit != 0 {
-                self.failures[word].fetch_and(!bit, Relaxed);
-            }
+            self.failures[word].fetch_and(!bit, Relaxed);
         } else {
             self.failures[word].fetch_or(bit, Relaxed);
         }
     }
 
+    fn failed(&self) -> u32 {
+        self.failures.iter().map(|word| word.load(Relaxed).count_ones()).sum()
+    }
+
     fn share(&self) -> f64 {
-        let failed: u32 = self.failures.iter().map(|word| word.load(Relaxed).count_ones()).sum();
-        let seen = self.seen.load(Relaxed).min(u64::from(RECENT));
-        rate(seen.saturating_sub(u64::from(failed)), seen)
+        1.0 - f64::from(self.failed()) / f64::from(RECENT)
     }
 }
 
@@ -401,9 +429,6 @@ mod tests {
     #[test]
     fn more_than_a_tenth_unanswered_is_unhealthy_and_is_forgotten() {
         let metrics = Metrics::default();
-        for _ in 0..RECENT {
-            metrics.reached(true);
-        }
         for _ in 0..10 {
             metrics.reached(false);
         }

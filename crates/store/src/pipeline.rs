@@ -4,6 +4,7 @@
 //! side. Entries for one key keep their order. Nothing that may have been applied is sent twice.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyplane_key::{Call, Command};
 use tokio::task::JoinSet;
@@ -13,9 +14,9 @@ use crate::core::{self, Core, Job};
 use crate::error::{Cause, Error, Operation};
 use crate::handle::{Handle, call_operation, operation};
 use crate::node::{Node, Up};
-use crate::reply::Reply;
+use crate::reply::{Reply, ServerError};
 use crate::slot::Slot;
-use crate::wire::Request;
+use crate::wire::{Batch, Request};
 use crate::write::{self, Guard, Plan};
 use crate::{UnexpectedReply, script};
 
@@ -28,10 +29,16 @@ pub struct Pipeline<'h> {
 
 /// One entry, ready to be sent.
 struct Entry {
-    operation: Operation,
     request: Request,
+    sent: Sent,
+}
+
+/// What is known about an entry once it is sent.
+struct Sent {
+    operation: Operation,
     slot: Slot,
     repeatable: bool,
+    /// SHA and source.
     script: Option<(&'static str, &'static str)>,
     is_call: bool,
     guard: Option<Guard>,
@@ -82,7 +89,7 @@ impl<'h> Pipeline<'h> {
             Plan::Plain(request) => (request, None, None),
             Plan::Guarded(guard) => (guard.by_sha(command), Some((write::sha(), write::SOURCE)), Some(guard)),
         };
-        Ok(Entry { operation, request, slot, repeatable, script, is_call: false, guard })
+        Ok(Entry { request, sent: Sent { operation, slot, repeatable, script, is_call: false, guard } })
     }
 
     fn prepare_call<R>(&self, call: &Call<R>) -> Result<Entry, Error> {
@@ -91,14 +98,17 @@ impl<'h> Pipeline<'h> {
         self.handle.rules.check_call(call).map_err(refuse)?;
         let slot = script::slot(call, self.handle.core.is_cluster()).map_err(refuse)?;
         let found = call.script();
+        let repeatable = found.repeatable || found.read_only;
         Ok(Entry {
             request: script::by_sha(&self.handle.rules, call),
-            operation,
-            slot,
-            repeatable: found.repeatable || found.read_only,
-            script: Some((found.sha, found.source)),
-            is_call: true,
-            guard: None,
+            sent: Sent {
+                operation,
+                slot,
+                repeatable,
+                script: Some((found.sha, found.source)),
+                is_call: true,
+                guard: None,
+            },
         })
     }
 
@@ -120,7 +130,7 @@ impl<'h> Pipeline<'h> {
         for (index, result) in deliver(core, entries, deadline, self.handle).await {
             results[index] = Some(result);
         }
-        let missing = || Reply::Error(crate::ServerError::new("ERR", "no answer"));
+        let missing = || Reply::Error(ServerError::new("ERR", "no answer"));
         results.into_iter().map(|result| result.unwrap_or_else(|| Ok(missing()))).collect()
     }
 
@@ -133,28 +143,25 @@ impl<'h> Pipeline<'h> {
 type Indexed = Vec<(usize, Entry)>;
 type Results = Vec<(usize, Result<Reply, Error>)>;
 
+/// What goes to one server.
+struct Group {
+    node: Arc<Node>,
+    up: Arc<Up>,
+    entries: Indexed,
+}
+
 async fn deliver(core: &Arc<Core>, entries: Indexed, deadline: Instant, handle: &Handle) -> Results {
-    let mut groups: Vec<(Arc<Node>, Arc<Up>, Indexed)> = Vec::new();
-    let mut results = Results::new();
-    for (index, entry) in entries {
-        match core.connection(&entry.operation, None, entry.slot, deadline).await {
-            Err(error) => results.push((index, Err(error))),
-            Ok((node, up)) => match groups.iter_mut().find(|(_, known, _)| Arc::ptr_eq(known, &up)) {
-                Some((_, _, group)) => group.push((index, entry)),
-                None => groups.push((node, up, vec![(index, entry)])),
-            },
-        }
-    }
+    let (groups, mut results) = group(core, entries, deadline).await;
     if let [_] = groups.as_slice() {
         // The usual case needs no task of its own.
-        for (node, up, group) in groups {
-            results.extend(deliver_group(Arc::clone(core), node, up, group, deadline, handle.patience).await);
+        for group in groups {
+            results.extend(deliver_group(Arc::clone(core), group, deadline, handle.patience).await);
         }
         return results;
     }
     let mut parts = JoinSet::new();
-    for (node, up, group) in groups {
-        parts.spawn(deliver_group(Arc::clone(core), node, up, group, deadline, handle.patience));
+    for group in groups {
+        parts.spawn(deliver_group(Arc::clone(core), group, deadline, handle.patience));
     }
     while let Some(part) = parts.join_next().await {
         results.extend(part.into_iter().flatten());
@@ -162,78 +169,147 @@ async fn deliver(core: &Arc<Core>, entries: Indexed, deadline: Instant, handle: 
     results
 }
 
-/// Sends what goes to one server, scripts that it does not have first.
-async fn deliver_group(
-    core: Arc<Core>,
-    node: Arc<Node>,
-    up: Arc<Up>,
-    group: Indexed,
-    deadline: Instant,
-    patience: std::time::Duration,
-) -> Results {
-    let scripts: Vec<_> = group.iter().filter_map(|(_, entry)| entry.script).collect();
-    let mut requests: Vec<Request> = up
-        .not_loaded(&scripts)
-        .into_iter()
-        .map(|source| Request::new("SCRIPT").arg("LOAD").arg(source))
-        .collect();
+/// By server; entries whose server cannot be reached are answered already.
+async fn group(core: &Core, entries: Indexed, deadline: Instant) -> (Vec<Group>, Results) {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut results = Results::new();
+    let mut entries = entries.into_iter();
+    while let Some((index, entry)) = entries.next() {
+        match core.connection(&entry.sent.operation, None, entry.sent.slot, deadline).await {
+            Err(error) => results.push((index, Err(error))),
+            Ok((node, up)) => match groups.iter_mut().find(|group| Arc::ptr_eq(&group.up, &up)) {
+                Some(group) => group.entries.push((index, entry)),
+                None => groups.push(Group { node, up, entries: vec![(index, entry)] }),
+            },
+        }
+        if let (false, Some(only)) = (core.is_cluster(), groups.first_mut()) {
+            only.entries.extend(&mut entries);
+        }
+    }
+    (groups, results)
+}
+
+/// Sends a group, scripts that its server does not have first.
+async fn deliver_group(core: Arc<Core>, group: Group, deadline: Instant, patience: Duration) -> Results {
+    let Group { node, up, entries } = group;
+    let scripts: Vec<_> = entries.iter().filter_map(|(_, entry)| entry.sent.script).collect();
+    let load = |source| Request::new("SCRIPT").arg("LOAD").arg(source);
+    let mut requests: Vec<Request> = up.not_loaded(&scripts).into_iter().map(load).collect();
     let ahead = requests.len();
-    requests.extend(group.iter().map(|(_, entry)| entry.request.clone()));
-    let replies = match timeout_at(deadline, up.wire.send_all(&requests)).await {
+    let mut sent = Vec::with_capacity(entries.len());
+    for (index, entry) in entries {
+        requests.push(entry.request);
+        sent.push((index, entry.sent));
+    }
+    let batch = Batch::new(requests);
+    let replies = match timeout_at(deadline, up.wire.send_all(&batch)).await {
         Ok(Ok(replies)) => replies,
         Ok(Err(error)) => {
             node.lost(&up, &error.to_string());
-            return failed(&core, group, |operation| core::lost(operation, &error));
+            return failed(&core, sent, |operation| core::lost(operation, &error));
         }
         Err(_) => {
             node.suspect(&up);
             let cause = Cause::TimedOut(patience);
-            return failed(&core, group, |operation| Error::open(operation.clone(), cause.clone()));
+            return failed(&core, sent, |operation| Error::open(operation.clone(), cause.clone()));
         }
     };
-    let mut results = Results::with_capacity(group.len());
-    for ((index, entry), reply) in group.into_iter().zip(replies.into_iter().skip(ahead)) {
-        results.push((index, settle(&core, &up, &entry, reply, deadline).await));
+    let mut results = Results::with_capacity(sent.len());
+    let mut tally = Tally::new(&core);
+    for (number, ((index, entry), reply)) in sent.into_iter().zip(replies.into_iter().skip(ahead)).enumerate()
+    {
+        tally.count(&entry.operation, matches!(reply, Reply::Error(_)));
+        let result = match reply {
+            Reply::Error(error) => {
+                let again = || batch.request(ahead + number);
+                settle(&core, &up, &entry, error, again, deadline).await
+            }
+            reply => Ok(reply),
+        };
+        results.push((index, result));
     }
     results
 }
 
-fn failed(core: &Core, group: Indexed, error: impl Fn(&Operation) -> Error) -> Results {
-    let results = group.into_iter().map(|(index, entry)| (index, Err(error(&entry.operation))));
-    let results: Results = results.collect();
-    results.iter().for_each(|_| core.context.metrics.reached(false));
-    results
+fn failed(core: &Core, sent: Vec<(usize, Sent)>, error: impl Fn(&Operation) -> Error) -> Results {
+    let mut tally = Tally::new(core);
+    core.context.metrics.reached(false);
+    let fail = |(index, entry): (usize, Sent)| {
+        tally.count(&entry.operation, true);
+        (index, Err(error(&entry.operation)))
+    };
+    sent.into_iter().map(fail).collect()
 }
 
-/// An answer of one entry. What the server did not run because it is elsewhere or not ready is run by itself.
+/// Counts entries of one kind in one go: most pipelines hold many of few kinds.
+struct Tally<'c> {
+    core: &'c Core,
+    current: Option<(Arc<crate::metrics::Operation>, u64, u64)>,
+}
+
+impl<'c> Tally<'c> {
+    fn new(core: &'c Core) -> Self {
+        Self { core, current: None }
+    }
+
+    fn count(&mut self, operation: &Operation, failed: bool) {
+        let known =
+            self.current.as_ref().is_some_and(|(known, ..)| known.is(operation.name, operation.pattern));
+        if !known {
+            self.write();
+            let counters = self.core.context.metrics.operation(operation.name, operation.pattern);
+            self.current = Some((counters, 0, 0));
+        }
+        if let Some((_, entries, failures)) = &mut self.current {
+            *entries += 1;
+            *failures += u64::from(failed);
+        }
+    }
+
+    fn write(&mut self) {
+        if let Some((counters, entries, failed)) = self.current.take() {
+            counters.pipelined(entries, failed);
+        }
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        self.write();
+    }
+}
+
+/// An error of one entry. What the server did not run because it is elsewhere or not ready is run by itself.
 async fn settle(
     core: &Core,
     up: &Up,
-    entry: &Entry,
-    reply: Reply,
+    entry: &Sent,
+    error: ServerError,
+    again: impl FnOnce() -> Option<Request>,
     deadline: Instant,
 ) -> Result<Reply, Error> {
-    let counters = core.context.metrics.operation(entry.operation.name, entry.operation.pattern);
-    let Reply::Error(error) = reply else {
-        counters.pipelined(true);
-        return Ok(reply);
-    };
-    counters.pipelined(false);
-    let error = match error.code.as_str() {
-        "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" => {
+    let passing = matches!(
+        error.code.as_str(),
+        "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN"
+    );
+    let error = match passing.then(again).flatten() {
+        Some(request) => {
             let job = Job {
                 operation: &entry.operation,
-                request: &entry.request,
+                request: &request,
                 slot: entry.slot,
                 repeatable: entry.repeatable,
                 is_script: entry.is_call,
             };
-            match core.execute(&job, deadline.saturating_duration_since(Instant::now())).await {
-                Ok(Reply::Error(error)) => Error::answered(entry.operation.clone(), error, entry.is_call),
-                other => return other,
+            let rest = deadline.saturating_duration_since(Instant::now());
+            // The server that has the key now may not have the script.
+            let source = entry.script.map_or("", |(_, source)| source);
+            match core.evaluate(&job, source, rest).await {
+                Err(error) => error,
+                reply => return reply,
             }
         }
-        _ => Error::answered(entry.operation.clone(), error, entry.is_call),
+        None => Error::answered(entry.operation.clone(), error, entry.is_call),
     };
     if matches!(error.cause(), Cause::ScriptForgotten) {
         up.forget_scripts();

@@ -8,19 +8,10 @@ use crate::rules::Rules;
 use crate::slot::Slot;
 use crate::wire::Request;
 
-/// By its SHA, for a server that knows it.
+/// By its SHA; `Request::with_source` is the same for a server that does not know it.
 pub(crate) fn by_sha<R>(rules: &Rules, call: &Call<R>) -> Request {
     let name = if call.script().read_only { "EVALSHA_RO" } else { "EVALSHA" };
-    request(rules, call, name, call.script().sha)
-}
-
-/// With its source, for one that does not.
-pub(crate) fn with_source<R>(rules: &Rules, call: &Call<R>) -> Request {
-    let name = if call.script().read_only { "EVAL_RO" } else { "EVAL" };
-    request(rules, call, name, call.script().source)
-}
-
-fn request<R>(rules: &Rules, call: &Call<R>, name: &str, script: &str) -> Request {
+    let script = call.script().sha;
     let (keys, args) = (call.keys(), call.args());
     let bytes = keys.iter().map(|(_, key)| key.len()).chain(args.iter().map(Vec::len)).sum::<usize>();
     let count = keys.len() + args.len() + call.script().args.len() + 2;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{
-    AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline,
+    Arg, AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline,
     ProtocolVersion, PushKind, RedisConnectionInfo, RedisError, TlsCertificates, Value,
 };
 
@@ -152,6 +152,18 @@ impl Request {
     pub(crate) fn push(&mut self, arg: &[u8]) {
         self.0.arg(arg);
     }
+
+    /// EVALSHA as EVAL, for a server that does not know the script.
+    pub(crate) fn with_source(&self, source: &str) -> Self {
+        let mut args = self.0.args_iter().filter_map(|arg| match arg {
+            Arg::Simple(bytes) => Some(bytes),
+            _ => None,
+        });
+        let read_only = args.next().is_some_and(|name| name.ends_with(b"_RO"));
+        let mut request = Self::new(if read_only { "EVAL_RO" } else { "EVAL" }).arg(source);
+        args.skip(1).for_each(|arg| request.push(arg));
+        request
+    }
 }
 
 /// A connection that several operations share; cheap to clone.
@@ -195,16 +207,30 @@ impl Wire {
     }
 
     /// Sends several commands in one piece; one answer for each.
-    pub(crate) async fn send_all(&self, requests: &[Request]) -> Result<Vec<Reply>, WireError> {
-        let mut pipeline = Pipeline::with_capacity(requests.len());
-        for request in requests {
-            pipeline.add_command(request.0.clone());
-        }
+    pub(crate) async fn send_all(&self, batch: &Batch) -> Result<Vec<Reply>, WireError> {
         let mut connection = self.connection.clone();
-        match connection.send_packed_commands(&pipeline, 0, requests.len()).await {
+        match connection.send_packed_commands(&batch.0, 0, batch.0.len()).await {
             Ok(values) => Ok(values.into_iter().map(Reply::from).collect()),
             Err(error) => Err(broken(&error)),
         }
+    }
+}
+
+/// Several commands that are sent in one piece.
+pub(crate) struct Batch(Pipeline);
+
+impl Batch {
+    pub(crate) fn new(requests: impl IntoIterator<Item = Request>) -> Self {
+        let mut pipeline = Pipeline::new();
+        for Request(command) in requests {
+            pipeline.add_command(command);
+        }
+        Self(pipeline)
+    }
+
+    /// One of them, to be sent again by itself.
+    pub(crate) fn request(&self, index: usize) -> Option<Request> {
+        self.0.cmd_iter().nth(index).cloned().map(Request)
     }
 }
 

@@ -153,16 +153,6 @@ impl Guard {
         Error::refused(error.operation().clone(), cause)
     }
 
-    /// For a server that knows the guarded write.
-    pub(crate) fn by_sha<R>(&self, command: &Command<R>) -> Request {
-        self.request(command, "EVALSHA", sha())
-    }
-
-    /// For one that does not.
-    pub(crate) fn with_source<R>(&self, command: &Command<R>) -> Request {
-        self.request(command, "EVAL", SOURCE)
-    }
-
     /// For a command that may block and so cannot be inside a script: the command, and its TTL right behind it.
     pub(crate) fn command_then_expiry<R>(&self, command: &Command<R>) -> Vec<Request> {
         let target = if command.second_info().is_some() { command.args().get(1) } else { None };
@@ -175,10 +165,12 @@ impl Guard {
         }
     }
 
-    fn request<R>(&self, command: &Command<R>, eval: &str, script: &str) -> Request {
+    /// By its SHA; `Request::with_source` is the same for a server that does not know it.
+    pub(crate) fn by_sha<R>(&self, command: &Command<R>) -> Request {
         let mut args = command.args().iter();
-        let mut request = Request::sized(eval, args.len() + 8, command.args().bytes() + script.len() + 48);
-        request.push(script.as_bytes());
+        let mut request =
+            Request::sized("EVALSHA", args.len() + 8, command.args().bytes() + sha().len() + 48);
+        request.push(sha().as_bytes());
         let second = command.second_info().is_some();
         let parent = command.parent().filter(|_| matches!(self.expiry, Expiry::Linked { .. }));
         request.push(if second || parent.is_some() { b"2" } else { b"1" });
