@@ -21,6 +21,13 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// A program of this repository that runs cargo itself.
+pub(crate) fn own_program(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    forget_this_package(&mut command);
+    command
+}
+
 /// Cargo through rustup, for another toolchain: only rustup's cargo understands `+nightly`.
 pub(crate) fn cargo_of(toolchain: &str) -> Command {
     let mut command = Command::new("cargo");

@@ -1,4 +1,4 @@
-//! The files that are made from the contracts and checked in, so that they can be read without building anything.
+//! The files that are made from contracts and settings and checked in, so that they can be read without building anything.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -32,7 +32,7 @@ struct Generated {
     text: String,
 }
 
-/// Fails when a file differs from what the contracts give now, and names it.
+/// Fails when a file differs from what is generated now, and names it.
 pub(crate) fn check(place: &Place) -> Result<()> {
     let mut stale = Vec::new();
     for file in produce(place)? {
@@ -84,6 +84,7 @@ fn produce(place: &Place) -> Result<Vec<Generated>> {
         path: "docs/keys.schema.json".to_owned(),
         text: keyplane(place, &["keys", "json-schema"])?,
     });
+    files.push(Generated { path: "docs/config.md".to_owned(), text: keyplane(place, &["config", "doc"])? });
     files.push(Generated { path: "docs/deviations.md".to_owned(), text: deviations(&place.root)? });
     Ok(files)
 }

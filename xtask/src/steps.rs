@@ -234,12 +234,19 @@ fn find_valkey(place: &Place) -> Option<PathBuf> {
     }
 }
 
+/// Inside `keyplane-test-servers`: a runner with a process per test would start a cluster for each.
 fn tests(setup: &Setup<'_>) -> Result<Outcome> {
-    if command::answers(cargo().args(["nextest", "--version"])) {
-        setup.cargo(&["nextest", "run", "--workspace", "--locked"])
+    // Everything with one set of features; `cargo run` of one package would build its dependencies a second time.
+    setup.cargo(&["test", "--workspace", "--locked", "--no-run", "--quiet"])?;
+    let with_nextest = command::answers(cargo().args(["nextest", "--version"]));
+    let runner: &[&str] = if with_nextest {
+        &["nextest", "run", "--workspace", "--locked"]
     } else {
-        setup.cargo(&["test", "--workspace", "--locked", "--tests", "--bins", "--lib"])
-    }
+        &["test", "--workspace", "--locked", "--tests", "--bins", "--lib"]
+    };
+    let mut servers = command::own_program(setup.place.target.join("debug/keyplane-test-servers"));
+    servers.arg("--").arg(cargo().get_program()).args(runner);
+    setup.run(&mut servers, STEP_LIMIT)
 }
 
 fn fuzz(setup: &Setup<'_>) -> Result<Outcome> {
