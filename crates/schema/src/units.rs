@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Parses `500ms`, `30s`, `5m`, `2h`, `7d`. Zero is refused: a TTL of nothing is a mistake.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_number(text)?;
     let millis = match unit {
         "ms" => 1,

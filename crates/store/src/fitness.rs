@@ -296,4 +296,11 @@ mod tests {
              conditional expiry; use Redis 7.0 or later, or Valkey"
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_answer_to_info_is_judged(info in "(redis_version|maxmemory|maxmemory_policy|role|db0|[a-z]{1,8}|:|,|\\.|[0-9]{1,25}|\r?\n|é){0,40}") {
+            judge(&Facts::read(&info));
+        }
+    }
 }

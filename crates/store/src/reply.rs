@@ -275,3 +275,57 @@ impl<K: FromReply + Ord, V: FromReply> FromReply for BTreeMap<K, V> {
         Ok(Vec::<(K, V)>::from_reply(reply)?.into_iter().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn bytes(text: &str) -> Reply {
+        Reply::Bytes(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn pairs_come_flat_nested_and_as_a_map() {
+        let wanted = vec![("a".to_owned(), 1_i64), ("b".to_owned(), 2)];
+        let flat = Reply::Array(vec![bytes("a"), bytes("1"), bytes("b"), Reply::Int(2)]);
+        let nested = Reply::Array(vec![
+            Reply::Array(vec![bytes("a"), Reply::Int(1)]),
+            Reply::Array(vec![bytes("b"), Reply::Int(2)]),
+        ]);
+        let map = Reply::Map(vec![(bytes("a"), Reply::Int(1)), (bytes("b"), Reply::Int(2))]);
+        for reply in [flat, nested, map] {
+            assert_eq!(Vec::<(String, i64)>::from_reply(reply.clone()).unwrap(), wanted);
+            assert_eq!(BTreeMap::<String, i64>::from_reply(reply).unwrap().len(), 2);
+        }
+        assert!(Vec::<(String, i64)>::from_reply(Reply::Array(vec![bytes("a")])).is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let told = |error: UnexpectedReply| error.to_string();
+        assert_eq!(
+            told(u64::from_reply(Reply::Int(-1)).unwrap_err()),
+            "the server answered a number where a number in range was expected"
+        );
+        assert_eq!(
+            told(i64::from_reply(bytes("many")).unwrap_err()),
+            "the server answered \"many\" where a number in range was expected"
+        );
+        assert_eq!(
+            told(<()>::from_reply(Reply::Error(ServerError::new("ERR", "no"))).unwrap_err()),
+            "the server answered ERR no where an answer was expected"
+        );
+        assert!(String::from_reply(Reply::Bytes(vec![0xff])).is_err());
+        assert!(bool::from_reply(Reply::Int(2)).is_err());
+        assert!(<(i64, i64)>::from_reply(Reply::Array(vec![Reply::Int(1)])).is_err());
+    }
+
+    #[test]
+    fn nothing_is_none_an_empty_list_and_false() {
+        assert_eq!(Option::<i64>::from_reply(Reply::Nil).unwrap(), None);
+        assert!(Vec::<i64>::from_reply(Reply::Nil).unwrap().is_empty());
+        assert!(!bool::from_reply(Reply::Nil).unwrap());
+        assert!(i64::from_reply(Reply::Nil).is_err());
+    }
+}

@@ -112,7 +112,7 @@ impl std::str::FromStr for Url {
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut url = match kind {
             Kind::Unix => unix(rest)?,
-            _ => network(kind, tls, rest)?,
+            _ => network(kind, tls, rest).map_err(|error| without_secret(error, text))?,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
@@ -250,6 +250,16 @@ pub(crate) fn address(text: &str, default_port: u16) -> Result<Address, UrlError
     }
 }
 
+/// A password with an unescaped `/` or `?` looks like a host or a database: where there are credentials, nothing is quoted.
+fn without_secret(error: UrlError, text: &str) -> UrlError {
+    let hidden = || "(not shown: the URL holds credentials; write / as %2F, ? as %3F, @ as %40)".to_owned();
+    match error {
+        UrlError::Host(_) if text.contains('@') => UrlError::Host(hidden()),
+        UrlError::Db(_) if text.contains('@') => UrlError::Db(hidden()),
+        other => other,
+    }
+}
+
 /// A URL that is not one may still hold a password.
 fn masked(text: &str) -> String {
     text.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, rest)| format!("…@{rest}"))
@@ -338,6 +348,33 @@ mod tests {
         ];
         for (text, error) in cases {
             assert_eq!(text.parse::<Url>().unwrap_err(), error, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_reader_and_what_it_takes_reads_back(
+            scheme in "(redis|rediss|valkey|valkeys)(\\+(unix|sentinel|cluster))?|[a-z]{0,6}",
+            rest in "[a-z0-9:@/?=,.%\\[\\]#é -]{0,40}",
+        ) {
+            let text = format!("{scheme}://{rest}");
+            if let Ok(url) = text.parse::<Url>() {
+                let shown = url.to_string();
+                let again: Url = shown.parse().unwrap();
+                proptest::prop_assert_eq!((&again.topology, again.tls, again.db), (&url.topology, url.tls, url.db));
+                proptest::prop_assert!(again.user.is_none() && again.password.is_none());
+            }
+        }
+
+        #[test]
+        fn no_error_shows_a_password(
+            password in "[A-Z]{8,20}",
+            between in "[/?:=]{0,2}",
+            rest in "[a-z0-9:/?=,.%]{0,20}",
+        ) {
+            let text = format!("redis://user:{password}{between}@{rest}");
+            let told = format!("{:?}", text.parse::<Url>()) + &text.parse::<Url>().map_or_else(|e| e.to_string(), |u| u.to_string());
+            proptest::prop_assert!(!told.contains(&password), "{}", told);
         }
     }
 }

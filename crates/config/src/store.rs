@@ -1,0 +1,145 @@
+//! What a system needs to reach its store, and the settings that are its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::{Config, Settings};
+use crate::credentials::{credential, password};
+use crate::error::Error;
+use crate::secret::Secret;
+use crate::section::Section;
+use crate::url::StoreUrl;
+
+/// How one system reaches its store. Prints without secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreSettings {
+    /// The server; `None` is the embedded store.
+    pub url: Option<StoreUrl>,
+    /// The ACL user.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Option<Secret>,
+    /// Put before every key; empty for none. Of a system; the store has none.
+    pub namespace: String,
+    /// Connections kept open, 1 or more.
+    pub pool_size: u64,
+    /// How long one command may take.
+    pub command_timeout: Duration,
+    /// How long a new connection may take.
+    pub connect_timeout: Duration,
+    /// Idle time before TCP asks whether the server is there; `None` is off.
+    pub keepalive: Option<Duration>,
+    /// Idle time before a connection is tried with PING; `None` is off.
+    pub health_check_interval: Option<Duration>,
+    /// Whether to repeat a command that timed out and is safe to repeat.
+    pub retry_on_timeout: bool,
+    /// Whether key names carry hash tags.
+    pub hash_tags: HashTags,
+    /// Certificates to trust.
+    pub tls_ca: Option<PathBuf>,
+    /// Our own certificate; there is a `tls_key` when there is one.
+    pub tls_cert: Option<PathBuf>,
+    /// The key of our own certificate.
+    pub tls_key: Option<PathBuf>,
+    /// Start-up findings to live with.
+    pub accept: Vec<String>,
+}
+
+/// Whether key names carry hash tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HashTags {
+    /// On a Cluster and nowhere else.
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// The mempool's own settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MempoolSettings {
+    /// Finalized transactions kept.
+    pub max_finalized: u64,
+    /// How long the watcher's lock outlives its holder.
+    pub watcher_lock_ttl: Duration,
+}
+
+/// The docket's own settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocketSettings {
+    /// How long the counters of calls live.
+    pub counter_ttl: Duration,
+    /// How long the state of a run lives.
+    pub state_ttl: Duration,
+    /// Calls of the hourly limit that are never spent; below the limit.
+    pub safety_buffer: u64,
+    /// Calls that the API allows in an hour.
+    pub call_limit_per_hour: u64,
+}
+
+impl Config {
+    /// The mempool's own settings.
+    #[must_use]
+    pub fn mempool(&self) -> MempoolSettings {
+        let own = self.section(Section::Mempool);
+        MempoolSettings {
+            max_finalized: own.set_count("max_finalized"),
+            watcher_lock_ttl: own.set_duration("watcher_lock_ttl"),
+        }
+    }
+
+    /// The docket's own settings.
+    #[must_use]
+    pub fn docket(&self) -> DocketSettings {
+        let own = self.section(Section::Docket);
+        DocketSettings {
+            counter_ttl: own.set_duration("counter_ttl"),
+            state_ttl: own.set_duration("state_ttl"),
+            safety_buffer: own.set_count("safety_buffer"),
+            call_limit_per_hour: own.set_count("call_limit_per_hour"),
+        }
+    }
+}
+
+impl Settings<'_> {
+    /// How to reach the store. Reads the file that holds the password, if there is one: nothing else here does I/O.
+    pub fn store(&self) -> Result<StoreSettings, Error> {
+        let path = |name: &str| self.path(name).map(PathBuf::from);
+        Ok(StoreSettings {
+            url: self.url("url").cloned(),
+            user: credential(*self, "user").map(|found| found.shown()),
+            password: password(*self)?,
+            namespace: self.text("namespace").unwrap_or_default().to_owned(),
+            pool_size: self.set_count("pool_size"),
+            command_timeout: self.set_duration("command_timeout"),
+            connect_timeout: self.set_duration("connect_timeout"),
+            keepalive: self.duration("keepalive"),
+            health_check_interval: self.duration("health_check_interval"),
+            retry_on_timeout: self.flag("retry_on_timeout").unwrap_or_default(),
+            hash_tags: match self.text("hash_tags") {
+                Some("on") => HashTags::On,
+                Some("off") => HashTags::Off,
+                _ => HashTags::Auto,
+            },
+            tls_ca: path("tls_ca"),
+            tls_cert: path("tls_cert"),
+            tls_key: path("tls_key"),
+            accept: self.words("accept").unwrap_or_default().to_vec(),
+        })
+    }
+
+    /// Of a setting that has a default, and so always a value; a test holds the table to that.
+    fn set_count(&self, name: &str) -> u64 {
+        self.count(name).unwrap_or_default()
+    }
+
+    /// Likewise.
+    fn set_duration(&self, name: &str) -> Duration {
+        self.duration(name).unwrap_or_default()
+    }
+}
