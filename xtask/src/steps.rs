@@ -106,8 +106,33 @@ pub(crate) const ALL: &[Step] = &[
         name: "bench",
         about: "the benchmarks",
         long: true,
-        needs: &[],
-        run: |setup| setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT),
+        needs: &[Need::Redis],
+        run: |setup| {
+            setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT)?;
+            let store = ["run", "--release", "-p", "keyplane-bench", "--bin", "store", "--locked"];
+            setup.run(cargo().args(store), BENCH_LIMIT)
+        },
+    },
+    Step {
+        name: "soak",
+        about: "five minutes of random faults on a store under load",
+        long: true,
+        needs: &[Need::Redis],
+        run: |setup| {
+            let mut command = cargo();
+            command.args([
+                "test",
+                "-p",
+                "keyplane-store",
+                "--test",
+                "soak",
+                "--locked",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]);
+            setup.run(command.env("KEYPLANE_SOAK_SECONDS", "300"), STEP_LIMIT)
+        },
     },
     Step {
         name: "fuzz",
@@ -317,7 +342,7 @@ mod tests_of_steps {
     fn long_steps_run_when_asked_for() {
         let short = ["fmt", "clippy", "tests", "doctests", "docs", "generated"];
         assert_eq!(names(choose(false, None)), short);
-        assert_eq!(names(choose(true, None)), [&short[..], &["bench", "fuzz"]].concat());
+        assert_eq!(names(choose(true, None)), [&short[..], &["bench", "soak", "fuzz"]].concat());
         assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
     }
 

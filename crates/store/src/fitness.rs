@@ -300,7 +300,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_answer_to_info_is_judged(info in "(redis_version|maxmemory|maxmemory_policy|role|db0|[a-z]{1,8}|:|,|\\.|[0-9]{1,25}|\r?\n|é){0,40}") {
-            judge(&Facts::read(&info));
+            let facts = Facts::read(&info);
+            let refused = judge(&facts).iter().any(|found| found.concern == Concern::Version);
+            proptest::prop_assert_eq!(refused, facts.compatible < OLDEST);
         }
     }
 }
