@@ -102,7 +102,8 @@ const WORKLOADS: &[Workload] = &[
             Box::new(move || {
                 let (mut connection, key) = (connection.clone(), key.clone());
                 Box::pin(async move {
-                    let _: Option<Vec<u8>> = redis::cmd("GET").arg(&key).query_async(&mut connection).await.unwrap();
+                    let _: Option<Vec<u8>> =
+                        redis::cmd("GET").arg(&key).query_async(&mut connection).await.unwrap();
                     1
                 })
             })
@@ -141,8 +142,12 @@ const WORKLOADS: &[Workload] = &[
             Box::new(move || {
                 let (handle, stock, moves) = (rig.handle.clone(), stock.clone(), moves.clone());
                 Box::pin(async move {
-                    let call =
-                        scripts::Restock { stock: &stock, moves: &moves, parts: 1_u64.into(), who: "ann".into() };
+                    let call = scripts::Restock {
+                        stock: &stock,
+                        moves: &moves,
+                        parts: 1_u64.into(),
+                        who: "ann".into(),
+                    };
                     handle.call::<i64>(call).await.unwrap();
                     1
                 })
@@ -150,7 +155,8 @@ const WORKLOADS: &[Workload] = &[
         },
         bare: |rig, task| {
             let connection = rig.connection.clone();
-            let (stock, moves) = (rig.keys.stock(&bin(task)).to_string(), rig.keys.moves(&bin(task)).to_string());
+            let (stock, moves) =
+                (rig.keys.stock(&bin(task)).to_string(), rig.keys.moves(&bin(task)).to_string());
             Box::new(move || {
                 let (mut connection, stock, moves) = (connection.clone(), stock.clone(), moves.clone());
                 Box::pin(async move {
@@ -183,8 +189,9 @@ const WORKLOADS: &[Workload] = &[
         },
         bare: |rig, task| {
             let connection = rig.connection.clone();
-            let keys: Arc<[String]> =
-                (0..PIPELINE).map(|number| rig.keys.label(&bin(task * PIPELINE + number)).to_string()).collect();
+            let keys: Arc<[String]> = (0..PIPELINE)
+                .map(|number| rig.keys.label(&bin(task * PIPELINE + number)).to_string())
+                .collect();
             Box::new(move || {
                 let (mut connection, keys) = (connection.clone(), Arc::clone(&keys));
                 Box::pin(async move {
@@ -237,7 +244,8 @@ async fn measure(rig: &Rig, tasks: usize, make: fn(&Rig, usize) -> Turn, lasts: 
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    let ticks = |index: usize| fields.get(index).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+    let ticks =
+        |index: usize| fields.get(index).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     (ticks(11) + ticks(12)) / 100.0
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, value_parser};
 
 /// Redis keyspaces as executable contracts.
 ///
@@ -21,8 +21,21 @@ pub(crate) struct Args {
     /// Print less: results only, no words around them.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) given: Given,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Settings given on the command line. Variables and file are keyplane-config's to read: it knows what beats what.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Given {
+    /// The store, such as redis://127.0.0.1:6379; instead of KEYPLANE_URL and keyplane.toml. A password does not belong here: KEYPLANE_PASSWORD.
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The file with settings; instead of KEYPLANE_CONFIG and ./keyplane.toml.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -36,6 +49,31 @@ pub(crate) enum Command {
         after_help = "Examples:\n  keyplane keys check systems/swarm/keys.toml\n  keyplane keys list --schema market"
     )]
     Keys(Keys),
+    /// Is the server there? Its product, version, role and round trip, one line per server.
+    #[command(
+        after_help = "Exit codes: 0 all answer; 2 bad settings; 3 a server cannot be reached; 4 interrupted.\n\nExamples:\n  keyplane ping --url redis://127.0.0.1:6379\n  keyplane ping --system market --count 1000"
+    )]
+    Ping {
+        #[command(flatten)]
+        whose: Whose,
+        /// How many pings to each server.
+        #[arg(short, long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1_000_000))]
+        count: u32,
+    },
+    /// Is the server fit? Version, eviction, persistence, access, clock, latency, and what to change.
+    #[command(
+        after_help = "Exit codes: 0 fit, also with warnings; 1 something is bad; 2 bad settings; 3 the store cannot be reached; 4 interrupted.\nWhat the setting `accept` lists and what the user may not ask does not count.\n\nExamples:\n  keyplane doctor --url redis://127.0.0.1:6379\n  keyplane doctor --system mempool --json"
+    )]
+    Doctor {
+        #[command(flatten)]
+        whose: Whose,
+    },
+    /// Settings: every one with its source.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  keyplane config show --changed\n  keyplane config doc > docs/config.md"
+    )]
+    Config(Config),
     /// Print completions for a shell.
     #[command(
         after_help = "Examples:\n  keyplane completions bash > /etc/bash_completion.d/keyplane\n  keyplane completions zsh > ~/.zfunc/_keyplane"
@@ -57,6 +95,30 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Demo {}
+
+/// Whose settings are used to reach the store.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Whose {
+    /// Connect as this system does, with its own url, user and timeouts; by default as [store] says.
+    #[arg(long, value_name = "NAME", value_parser = ["mempool", "docket", "market", "swarm", "sequencer"])]
+    pub(crate) system: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Show every setting with its value and where that comes from. Secrets are shown as (set).
+    #[command(
+        after_help = "Settings that are wrong are shown with their place, and exit 2.\n\nExamples:\n  keyplane config show\n  keyplane config show --changed --config /etc/keyplane.toml"
+    )]
+    Show {
+        /// Only settings that were given; no defaults.
+        #[arg(long)]
+        changed: bool,
+    },
+    /// Print all settings that there are as a Markdown page.
+    #[command(after_help = "Examples:\n  keyplane config doc\n  keyplane config doc > docs/config.md")]
+    Doc,
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {

@@ -1,12 +1,21 @@
 //! The `keyplane` binary: thin, one file per command.
 
 mod args;
+mod config;
 mod contracts;
 mod demo;
+mod doctor;
 mod keys;
+mod members;
 mod outcome;
 mod output;
+mod ping;
+mod progress;
+mod round_trips;
+mod session;
+mod settings;
 mod shell;
+mod words;
 
 use clap::Parser as _;
 
@@ -20,6 +29,9 @@ fn main() -> std::process::ExitCode {
     let outcome = match &args.command {
         Command::Keys(command) => keys::run(command, &output),
         Command::Demo(command) => demo::run(command, &output),
+        Command::Ping { whose, count } => ping::run(*count, whose, &args.given, &output),
+        Command::Doctor { whose } => doctor::run(whose, &args.given, &output),
+        Command::Config(command) => config::run(command, &args.given, &output),
         Command::Completions { shell } => shell::completions(*shell, &output),
         Command::Man { dir } => shell::man(dir.as_deref(), &output),
     };

@@ -2,13 +2,17 @@
 
 use std::process::ExitCode;
 
-/// A command that ran to its end.
+use serde_json::Value;
+
+/// A command that ran to its end, or as far as it was let.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Exit code 0.
     Fine,
     /// Exit code 1: it looked and found something wrong.
     Finding,
+    /// Exit code 4: it was stopped, and has shown what it had by then.
+    Interrupted,
 }
 
 impl Outcome {
@@ -16,27 +20,71 @@ impl Outcome {
         ExitCode::from(match self {
             Self::Fine => 0,
             Self::Finding => 1,
+            Self::Interrupted => Kind::Interrupted.code(),
         })
     }
 }
 
-/// A command that could not do its work. Exit code 2: the input is at fault.
+/// Who is at fault when a command could not do its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The input: arguments, settings, contracts.
+    Input,
+    /// The store: it is not there, or does not let us in.
+    Unreachable,
+    /// Nobody: the user stopped it before there was anything to show.
+    Interrupted,
+}
+
+impl Kind {
+    fn code(self) -> u8 {
+        match self {
+            Self::Input => 2,
+            Self::Unreachable => 3,
+            Self::Interrupted => 4,
+        }
+    }
+}
+
+/// A command that could not do its work.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// What, where, why: one line.
     pub(crate) what: String,
     /// What to do: one line.
     pub(crate) help: Option<String>,
+    /// Every finding, for a command whose task is to show them all.
+    pub(crate) details: Option<Box<Details>>,
+    kind: Kind,
     broken_pipe: bool,
 }
 
+/// More than fits on a line.
+#[derive(Debug)]
+pub(crate) struct Details {
+    /// For people; ends without a line break.
+    pub(crate) text: String,
+    /// For machines.
+    pub(crate) findings: Value,
+}
+
 impl Failure {
+    /// The input is at fault.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), help: None, broken_pipe: false }
+        Self { what: what.into(), help: None, details: None, kind: Kind::Input, broken_pipe: false }
+    }
+
+    pub(crate) fn of(self, kind: Kind) -> Self {
+        Self { kind, ..self }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn details(mut self, text: String, findings: Value) -> Self {
+        self.details = Some(Box::new(Details { text, findings }));
         self
     }
 
@@ -45,16 +93,13 @@ impl Failure {
     }
 
     pub(crate) fn code(&self) -> ExitCode {
-        ExitCode::from(2)
+        ExitCode::from(self.kind.code())
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self {
-            what: format!("cannot write the output: {error}"),
-            help: None,
-            broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe,
-        }
+        let broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
+        Self { broken_pipe, ..Self::new(format!("cannot write the output: {error}")) }
     }
 }

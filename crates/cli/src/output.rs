@@ -11,6 +11,7 @@ pub(crate) const KEY: Style = AnsiColor::Cyan.on_default().bold();
 pub(crate) const NAME: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const FAINT: Style = AnsiColor::BrightBlack.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const STRONG: Style = Style::new().bold();
 
 /// Where a command writes.
@@ -90,20 +91,47 @@ impl Output {
     }
 
     pub(crate) fn failure(&self, failure: &Failure) {
-        let mut stderr = anstream::stderr();
+        let text = if self.json { failure_json(failure) } else { failure_text(failure) };
         // Nothing can be done about an error that cannot be shown.
-        let _ = if self.json {
-            writeln!(stderr, "{}", json!({ "error": failure.what, "help": failure.help }))
-        } else {
-            writeln!(stderr, "{BAD}error{BAD:#}: {}", failure.what)
-        };
-        if let (false, Some(help)) = (self.json, &failure.help) {
-            let _ = writeln!(stderr, "  {STRONG}help{STRONG:#}: {help}");
-        }
+        let _ = writeln!(anstream::stderr(), "{text}");
     }
+}
+
+fn failure_text(failure: &Failure) -> String {
+    let details = failure.details.iter().map(|details| format!("{}\n\n", details.text));
+    let what = format!("{BAD}error{BAD:#}: {}", failure.what);
+    let help = failure.help.iter().map(|help| format!("\n  {STRONG}help{STRONG:#}: {help}"));
+    details.chain([what]).chain(help).collect()
+}
+
+fn failure_json(failure: &Failure) -> String {
+    let mut object = json!({ "error": failure.what, "help": failure.help });
+    if let Some(details) = &failure.details {
+        object["findings"] = details.findings.clone();
+    }
+    object.to_string()
 }
 
 /// The width of the terminal; none where the output is piped.
 pub(crate) fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+/// Text broken at spaces to the width of the terminal, further lines indented; as it is where the output is piped.
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    let Some(width) = terminal_width().map(|width| width.saturating_sub(indent).max(20)) else {
+        return text.to_owned();
+    };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
 }

@@ -33,6 +33,11 @@ fn every_help_page_ends_with_two_examples() {
     let pages: &[&[&str]] = &[
         &[],
         &["demo"],
+        &["ping"],
+        &["doctor"],
+        &["config"],
+        &["config", "show"],
+        &["config", "doc"],
         &["completions"],
         &["man"],
         &["keys"],
@@ -56,7 +61,8 @@ fn every_help_page_ends_with_two_examples() {
 #[test]
 fn completions_and_man_pages_come_from_the_same_definition() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert!(run(&["completions", shell]).contains("json-schema"), "{shell}");
+        let text = run(&["completions", shell]);
+        assert!(text.contains("json-schema") && text.contains("doctor"), "{shell}");
     }
     assert!(run(&["man"]).contains("keyplane"));
     let folder = tempfile::tempdir().unwrap();

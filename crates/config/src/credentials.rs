@@ -5,10 +5,12 @@
 
 use keyplane_schema::{Code, Diagnostic};
 
+use keyplane_url::Secret;
+
 use crate::config::Settings;
 use crate::error::Fault;
 use crate::given::{Given, Level};
-use crate::secret::{self, Secret};
+use crate::secret;
 use crate::section::Section;
 use crate::url::StoreUrl;
 use crate::value::Value;

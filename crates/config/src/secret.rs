@@ -1,44 +1,16 @@
-//! Secrets: a type that does not print itself, and the file that holds one.
+//! The file that holds a password.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use keyplane_schema::Code;
+use keyplane_url::Secret;
 
 use crate::error::Fault;
 
 /// More than this is not a password but the wrong file.
 const LONGEST: u64 = 4096;
-
-/// A password. Prints as `(set)`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The secret itself, for the one who sends it to the server.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(set)")
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(set)")
-    }
-}
 
 /// Reads the password from its file. `named_by` is the setting's source, for messages.
 pub(crate) fn from_file(path: &Path, named_by: &str) -> Result<Secret, Fault> {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use keyplane_url::Secret;
+
 use crate::config::{Config, Settings};
 use crate::credentials::{credential, password};
 use crate::error::Error;
-use crate::secret::Secret;
 use crate::section::Section;
 use crate::url::StoreUrl;
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use keyplane_schema::{NamingError, parse_duration, show_duration};
 
+use keyplane_url::{Secret, is_host};
+
 use crate::definition::{Kind, Meaning};
 use crate::error::Problem;
-use crate::secret::Secret;
-use crate::url::{StoreUrl, is_host};
+use crate::url::StoreUrl;
 
 /// A value as it stands somewhere. TOML knows kinds; a variable is text until the setting says what it should be.
 #[derive(Clone, PartialEq)]

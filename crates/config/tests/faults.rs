@@ -72,7 +72,7 @@ fn the_value_of_a_variable_is_repeated_with_what_is_wrong() {
 
 #[test]
 fn a_url_is_never_repeated() {
-    let expected = "error[bad-value]: KEYPLANE_URL: `url` has a port that is not 1..=65535\n  \
+    let expected = "error[bad-value]: KEYPLANE_URL: `url` has no host, or a port that is not 1 to 65535\n  \
                     = help: a user and password stand before the host, with `@` after them";
     assert_eq!(of_variable("KEYPLANE_URL", "redis://watcher:hunter2"), expected);
 }

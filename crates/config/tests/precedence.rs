@@ -162,7 +162,7 @@ fn variables_of_tests_and_tools_are_not_settings() {
 
 fn user_and_password(config: &Config, section: Section) -> (Option<String>, Option<String>) {
     let store = config.section(section).store().unwrap();
-    (store.user, store.password.map(|password| password.expose().to_owned()))
+    (store.user, store.password.map(|password| password.reveal().to_owned()))
 }
 
 fn pair(user: &str, password: &str) -> (Option<String>, Option<String>) {

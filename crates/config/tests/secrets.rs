@@ -147,7 +147,7 @@ proptest! {
 #[test]
 fn a_secret_that_should_be_read_is_read() {
     let password = |sources: &Sources| {
-        read(sources).unwrap().section(Section::Docket).store().unwrap().password.unwrap().expose().to_owned()
+        read(sources).unwrap().section(Section::Docket).store().unwrap().password.unwrap().reveal().to_owned()
     };
     assert_eq!(password(&Sources::default().variable("KEYPLANE_PASSWORD", "a b")), "a b");
     assert_eq!(password(&Sources::default().variable("KEYPLANE_DOCKET_URL", "redis://:a%20b@h")), "a b");
@@ -165,7 +165,7 @@ fn from_file(bytes: &[u8], mode: u32) -> Result<String, String> {
     let row = config.rows().into_iter().find(|row| row.name == "password").unwrap();
     assert_eq!((&*row.value, &*row.source.to_string()), ("(set)", "KEYPLANE_PASSWORD_FILE"));
     match config.section(Section::Swarm).store() {
-        Ok(store) => Ok(store.password.unwrap().expose().to_owned()),
+        Ok(store) => Ok(store.password.unwrap().reveal().to_owned()),
         Err(error) => Err(error.to_string().replace(path.to_str().unwrap(), "FILE")),
     }
 }
@@ -218,7 +218,7 @@ fn a_password_file_is_read_only_when_it_counts() {
         .file("/nowhere/keyplane.toml", "[store]\npassword_file = \"redis.password\"\n")
         .variable("KEYPLANE_SWARM_PASSWORD", "pw");
     let config = read(&sources).unwrap();
-    assert_eq!(config.section(Section::Swarm).store().unwrap().password.unwrap().expose(), "pw");
+    assert_eq!(config.section(Section::Swarm).store().unwrap().password.unwrap().reveal(), "pw");
     let told = config.section(Section::Docket).store().unwrap_err().to_string();
     let head =
         "error[bad-value]: password_file /nowhere/redis.password (/nowhere/keyplane.toml:2) cannot be read: ";

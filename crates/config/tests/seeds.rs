@@ -161,7 +161,7 @@ fn redis_host_and_its_companions_make_the_dockets_url() {
     ]);
     let store = docket(&config);
     assert_eq!(url(&store), Some("rediss://redis.example.org:6380/2"));
-    assert_eq!(store.password.unwrap().expose(), "open sesame");
+    assert_eq!(store.password.unwrap().reveal(), "open sesame");
     assert_eq!(config.section(Section::Docket).source("url").to_string(), "REDIS_HOST");
     assert_eq!(config.section(Section::Docket).source("password").to_string(), "REDIS_HOST");
     assert_eq!(config.section(Section::Swarm).store().unwrap().url, None, "they are the docket's");

@@ -1,4 +1,4 @@
-//! What is wrong with a contract, where, why, and what to do.
+//! What is wrong with a contract or a script, where, why, and what to do.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// Not TOML.
+    /// Not TOML; in a script, not Lua 5.1.
     Syntax,
     /// A word the language does not have.
     UnknownWord,
@@ -62,6 +62,26 @@ pub enum Code {
     LifeCycle,
     /// An example that its own pattern does not match.
     Example,
+    /// A script's header that is missing, not well formed or about another script.
+    ScriptHeader,
+    /// A script whose keys or accesses are not those of its operation.
+    ScriptAccess,
+    /// A command that a script may not run, or not on that key.
+    ScriptCommand,
+    /// A key in a script that does not come from KEYS, or from a place there that the header does not declare.
+    KeyOrigin,
+    /// A key that a script leaves without its end, or gives another.
+    ScriptExpiry,
+    /// A global name that scripts do not have.
+    ScriptGlobal,
+    /// A function or a name in a script that cannot be followed.
+    ScriptFunction,
+    /// A list of any length on Lua's stack.
+    ScriptUnpack,
+    /// A clock other than the server's.
+    ScriptTime,
+    /// Something that a script's header declares and the script does not use.
+    ScriptUnused,
 }
 
 impl Code {
@@ -87,6 +107,16 @@ impl Code {
             Self::AclCommand => "acl-command",
             Self::LifeCycle => "life-cycle",
             Self::Example => "example",
+            Self::ScriptHeader => "script-header",
+            Self::ScriptAccess => "script-access",
+            Self::ScriptCommand => "script-command",
+            Self::KeyOrigin => "key-origin",
+            Self::ScriptExpiry => "script-expiry",
+            Self::ScriptGlobal => "script-global",
+            Self::ScriptFunction => "script-function",
+            Self::ScriptUnpack => "script-unpack",
+            Self::ScriptTime => "script-time",
+            Self::ScriptUnused => "script-unused",
         }
     }
 }
@@ -192,7 +222,7 @@ fn clamp(at: Span, source: &str) -> Span {
     Span::new(floor(at.start), floor(at.end))
 }
 
-/// Everything that is wrong with one contract.
+/// Everything that is wrong with one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     /// The name of the file, as given by the caller.

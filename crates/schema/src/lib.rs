@@ -6,6 +6,7 @@
 //!   stays on one slot, every linked TTL leads somewhere, no ACL pattern reaches a stranger's keys unexplained;
 //! - what is not sound is refused with file, line, column, reason, the source line, and where it helps a key that proves
 //!   the point ([`Broken`]); as many findings as can be told apart come at once;
+//! - a [`script::Script`] that [`script::check`] returns does what its operation says, on the keys that it is given;
 //! - [`Key::render`] and [`Matcher::find`] are inverse to each other;
 //! - matching costs in proportion to the length of the key, not to the number of patterns.
 //!
@@ -28,6 +29,7 @@ mod node;
 mod pattern;
 mod read;
 mod render;
+pub mod script;
 mod units;
 mod verbs;
 
@@ -47,7 +49,7 @@ pub use naming::{Naming, NamingError};
 pub use pattern::{Pattern, Segment};
 pub use read::closest;
 pub use render::{Purpose, RenderError};
-pub use units::{FloatRange, IntRange, show_duration, show_size};
+pub use units::{FloatRange, IntRange, duration as parse_duration, show_duration, show_size};
 pub use verbs::{Access, RedisType, Verb};
 
 /// Keys that two contracts on one server would share: the names in each, and a key that both match.

@@ -274,11 +274,12 @@ impl fmt::Display for Verb {
     }
 }
 
-/// Commands about a key as such, which every reader may use. They show no value.
-const LOOK: &[&str] = &["exists", "type", "ttl", "pttl", "expiretime", "pexpiretime", "touch", "watch"];
+/// Commands about a key as such, which every reader may use. They show no value, but Redis takes some of them for reading.
+pub(crate) const LOOK: &[&str] =
+    &["exists", "type", "ttl", "pttl", "expiretime", "pexpiretime", "touch", "watch"];
 
 /// Commands that set a time to live, which every writing verb includes.
-const EXPIRE: &[&str] = &["expire", "pexpire", "expireat", "pexpireat", "persist"];
+pub(crate) const EXPIRE: &[&str] = &["expire", "pexpire", "expireat", "pexpireat", "persist"];
 
 /// A key permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use crate::node::{Context, Finder, Node};
 use crate::reply::{FromReply as _, Reply};
 use crate::slot::{SLOTS, Slot};
-use crate::url::Address;
 use crate::wire::{Request, Wire};
+use keyplane_url::Address;
 
 /// A node that does not answer within this is passed over.
 const PATIENCE: Duration = Duration::from_millis(500);

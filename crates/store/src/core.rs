@@ -16,8 +16,8 @@ use crate::node::{Context, Finder, Node, Up};
 use crate::reply::{Reply, ServerError};
 use crate::sentinel::Sentinels;
 use crate::slot::Slot;
-use crate::url::{self, Topology};
 use crate::wire::{Batch, Request, WireError};
+use keyplane_url::{Address, Topology};
 
 /// On Cluster another node may have the slot by now, so a missing connection is not waited for longer than this before the
 /// map is asked for again.
@@ -61,7 +61,8 @@ enum Next {
 }
 
 impl Core {
-    pub(crate) fn new(context: Context, topology: Topology) -> Self {
+    /// `None` where this store has no way to reach it.
+    pub(crate) fn new(context: Context, topology: Topology) -> Option<Self> {
         let context = Arc::new(context);
         let route = match topology {
             Topology::Single(address) => Route::One(Node::start(&context, Finder::Fixed(address))),
@@ -70,8 +71,9 @@ impl Core {
                 Route::One(Node::start(&context, Finder::Sentinels(sentinels)))
             }
             Topology::Cluster(seeds) => Route::Cluster(Cluster::new(&context, seeds)),
+            _ => return None,
         };
-        Self { context, route }
+        Some(Self { context, route })
     }
 
     /// All servers that take writes.
@@ -283,8 +285,7 @@ fn redirect_target(cluster: &Cluster, error: &ServerError) -> Option<Arc<Node>> 
     let target = error.message.split_whitespace().nth(1)?;
     // IPv6 addresses come without brackets here: the last colon is the port's.
     let (host, port) = target.rsplit_once(':')?;
-    let address = url::address(&format!("[{host}]:{port}"), 0).ok()?;
-    Some(cluster.node_at(&address))
+    Some(cluster.node_at(&Address::Tcp(host.to_owned(), port.parse().ok()?)))
 }
 
 /// An error of the connection, not of the server.

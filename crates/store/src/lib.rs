@@ -42,11 +42,9 @@ mod pipeline;
 mod reply;
 mod rules;
 mod script;
-mod secret;
 mod sentinel;
 mod slot;
 mod store;
-mod url;
 mod wire;
 mod write;
 
@@ -55,16 +53,15 @@ use std::sync::Arc;
 pub use dedicated::Dedicated;
 pub use error::{Applied, Cause, Error, Operation};
 pub use handle::Handle;
+pub use keyplane_url::{Address, Secret, Topology, Url, UrlError};
 pub use metrics::{
     HEALTHY_SUCCESS_RATE, Latency, Metrics, OperationSnapshot, RECENT, Snapshot, UNHEALTHY_AFTER,
 };
 pub use options::{Options, Tls};
 pub use pipeline::{Pipeline, read_reply};
 pub use reply::{FromReply, Reply, ServerError, UnexpectedReply};
-pub use secret::Secret;
 pub use slot::Slot;
 pub use store::{HandleError, OpenError, Server, Store};
-pub use url::{Address, Topology, Url, UrlError};
 pub use wire::TlsError;
 
 /// Reads a contract for [`Store::as_component`]; generated code has its source as `Keyspace::SOURCE`.

@@ -12,9 +12,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::backoff::Backoff;
 use crate::metrics::Metrics;
 use crate::sentinel::Sentinels;
-use crate::url::Address;
 use crate::wire::{Request, Session, Wire, WireError};
 use crate::{Cause, Options};
+use keyplane_url::Address;
 
 /// What all servers of a store have in common.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Secret;
 use crate::fitness::Concern;
+use keyplane_url::Secret;
 
 /// Settings of a store. Start from `default()` and change what differs.
 #[derive(Debug, Clone, PartialEq, Eq)]

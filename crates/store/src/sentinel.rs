@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::reply::{FromReply as _, Reply};
-use crate::url::Address;
 use crate::wire::{Request, Session, Wire, WireError};
+use keyplane_url::Address;
 
 /// A sentinel that does not answer within this is passed over.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -17,8 +17,8 @@ use crate::node::{Context, Node};
 use crate::reply::Reply;
 use crate::rules::Rules;
 use crate::slot::Slot;
-use crate::url::{Url, UrlError};
 use crate::wire::{Request, Session, TlsError};
+use keyplane_url::{Url, UrlError};
 
 /// One or more servers, connected and found fit. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -50,6 +50,11 @@ pub enum OpenError {
     /// The files for TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The embedded store, which this version does not have.
+    #[error(
+        "the embedded store is not part of this version; name a server, for example redis://127.0.0.1:6379"
+    )]
+    NoEngine,
     /// `pool_size` is 0.
     #[error("pool_size is 0; at least one connection is needed")]
     EmptyPool,
@@ -114,7 +119,7 @@ impl Store {
         let session = Session::new(&options, url.tls, url.db)?;
         let patience = options.connect_timeout;
         let context = Context { session, options, metrics: Arc::new(Metrics::default()) };
-        let core = Arc::new(Core::new(context, url.topology.clone()));
+        let core = Core::new(context, url.topology.clone()).map(Arc::new).ok_or(OpenError::NoEngine)?;
         let servers = survey(&core, patience).await.map_err(OpenError::Unreachable)?;
         watch_health(&core);
         Ok(Self { core, url: Arc::new(url), servers: servers.into() })
@@ -221,7 +226,8 @@ async fn ask(
 /// Asks every server for INFO.
 async fn survey(core: &Core, patience: Duration) -> Result<Vec<Server>, Error> {
     let operation = Operation { name: "INFO", pattern: "", writes: false };
-    let deadline = Instant::now() + patience;
+    // A little longer than an attempt to connect takes, so that its own reason is told and not that it has not ended.
+    let deadline = Instant::now() + patience + Duration::from_millis(250);
     // On Cluster the nodes are not known before the first of them was asked.
     core.connection(&operation, None, Slot::of(b""), deadline).await?;
     let mut servers = Vec::new();

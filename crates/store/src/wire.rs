@@ -15,8 +15,8 @@ use redis::{
 };
 
 use crate::reply::{Reply, ServerError};
-use crate::url::Address;
 use crate::{Options, Tls};
+use keyplane_url::Address;
 
 /// What every connection of a store has in common.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use super::{access, ttl_json, type_json};
 use crate::args::Chosen;
 use crate::contracts;
 use crate::outcome::{Failure, Outcome};
-use crate::output::{FAINT, KEY, NAME, Output, terminal_width};
+use crate::output::{FAINT, KEY, NAME, Output, wrapped};
 
 pub(super) fn run(name: &str, chosen: &Chosen, output: &Output) -> Result<Outcome, Failure> {
     let contracts = contracts::chosen(chosen)?;
@@ -49,25 +49,6 @@ fn card(contract: &Contract, naming: &Naming, key: &Key) -> String {
         let _ = writeln!(text, "  {FAINT}{word:width$}{FAINT:#}  {}", wrapped(&value, width + 4));
     }
     text
-}
-
-/// Text broken at spaces to the width of the terminal, further lines indented; as it is where the output is piped.
-fn wrapped(text: &str, indent: usize) -> String {
-    let Some(width) = terminal_width().map(|width| width.saturating_sub(indent).max(20)) else {
-        return text.to_owned();
-    };
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if line > 0 && line + 1 + word.chars().count() > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
-        }
-    }
-    lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
 fn facts(contract: &Contract, key: &Key) -> Vec<(String, String)> {

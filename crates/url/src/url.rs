@@ -1,24 +1,12 @@
-//! Where a store is, as a URL.
-//!
-//! | URL | what it is |
-//! |---|---|
-//! | `redis://host:6379/0` | one server |
-//! | `rediss://host:6379/0` | one server, TLS |
-//! | `redis+unix:///run/redis.sock?db=0` | one server on a Unix socket |
-//! | `redis+sentinel://s1:26379,s2:26379/mymaster/0` | the master that sentinels name |
-//! | `redis+cluster://n1:6379,n2:6379` | a cluster, found through any of its nodes |
-//!
-//! `valkey` may stand for `redis` in each; `rediss+sentinel` and `rediss+cluster` (or `valkeys…`) are the same over TLS.
-//! `user:password@` before the hosts is understood; a deployment keeps them in the environment or a file instead.
+//! A URL, taken apart.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Secret;
 
 /// Host and port, or the path of a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Address {
     /// Host and port.
     Tcp(String, u16),
@@ -51,6 +39,8 @@ pub enum Topology {
     },
     /// A cluster, found through any of these nodes.
     Cluster(Vec<Address>),
+    /// The embedded store: in a folder, or in memory.
+    Embedded(Option<PathBuf>),
 }
 
 /// A URL, taken apart.
@@ -69,37 +59,52 @@ pub struct Url {
     pub password: Option<Secret>,
 }
 
-/// Why a URL is not understood. The text never holds the password.
+/// Why a URL is not understood. It does not quote the URL: a password may stand anywhere in one that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
     /// No `://`.
-    #[error("`{0}` is not a URL: it has no `://`; for example redis://127.0.0.1:6379")]
-    NoScheme(String),
+    #[error("the URL does not begin with a scheme; write it like redis://127.0.0.1:6379/0")]
+    NoScheme,
     /// A scheme that is not known.
     #[error(
-        "`{0}://` is not known; there are redis, rediss, redis+unix, redis+sentinel, redis+cluster, and the same with valkey"
+        "the URL has a scheme that is not known; redis, rediss, valkey or valkeys; with +unix, +sentinel or +cluster; or \
+         embedded:PATH"
     )]
-    Scheme(String),
+    Scheme,
+    /// A blank or a control character.
+    #[error("the URL has a blank or a line break in it")]
+    Blank,
     /// A host without a name, or a port that is none.
-    #[error("`{0}` is not a host and port, for example 127.0.0.1:6379")]
-    Host(String),
+    #[error(
+        "the URL has no host, or a port that is not 1 to 65535; a user and password stand before the host, with `@` after them"
+    )]
+    Host,
+    /// More than one host where there can be one.
+    #[error("the URL has several hosts; with redis+cluster:// or redis+sentinel:// it may")]
+    Hosts,
+    /// No path of a socket.
+    #[error("the URL names no socket; write it like redis+unix:///run/redis.sock")]
+    NoSocket,
     /// No sentinel's master.
     #[error(
         "the URL of sentinels ends with the name of the master, for example redis+sentinel://s1:26379/mymaster"
     )]
     NoMaster,
     /// A database that is no number.
-    #[error("`{0}` is not a database number")]
-    Db(String),
+    #[error("the URL ends in something that is not the number of a database")]
+    Db,
     /// Cluster has one database.
     #[error("a cluster has database 0 only: keep environments apart by namespace")]
     ClusterDb,
     /// A parameter that is not known.
-    #[error("the URL parameter `{0}` is not known; there is `db`")]
-    Parameter(String),
-    /// A percent sign without two hex digits.
-    #[error("user or password holds a % that is not followed by two hex digits; write % as %25")]
+    #[error("the URL has something after its `?` or `#` that is not known; there are db, user and pass")]
+    Parameter,
+    /// A character that must be written otherwise in user or password.
+    #[error("the URL has a `/`, `?` or `#` in its user or password; write them as %2F, %3F and %23")]
+    Unescaped,
+    /// A percent sign without two hex digits, or bytes that are no text.
+    #[error("user or password in the URL has a `%` that is not followed by two hex digits; write `%` as %25")]
     Escape,
 }
 
@@ -107,26 +112,52 @@ impl std::str::FromStr for Url {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| UrlError::NoScheme(masked(text)))?;
-        let (kind, tls) = scheme_kind(scheme).ok_or_else(|| UrlError::Scheme(scheme.to_owned()))?;
+        if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(UrlError::Blank);
+        }
+        if let Some(path) = text.strip_prefix("embedded:") {
+            let path = Some(PathBuf::from(path)).filter(|_| !path.is_empty());
+            return Ok(Self {
+                topology: Topology::Embedded(path),
+                tls: false,
+                db: 0,
+                user: None,
+                password: None,
+            });
+        }
+        let (scheme, rest) = text.split_once("://").ok_or(UrlError::NoScheme)?;
+        let (kind, tls) = scheme_kind(scheme).ok_or(UrlError::Scheme)?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        if kind != Kind::Unix && rest[end..].contains('@') {
+            return Err(UrlError::Unescaped);
+        }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if rest.contains('#') || query.contains('#') {
+            return Err(UrlError::Parameter);
+        }
         let mut url = match kind {
             Kind::Unix => unix(rest)?,
-            _ => network(kind, tls, rest).map_err(|error| without_secret(error, text))?,
+            _ => network(kind, tls, rest)?,
         };
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            match pair.split_once('=') {
-                Some(("db", number)) => url.db = db(number)?,
-                _ => {
-                    let name = pair.split('=').next().unwrap_or_default();
-                    return Err(UrlError::Parameter(name.to_owned()));
-                }
-            }
-        }
+        url.read_query(query)?;
         if matches!(url.topology, Topology::Cluster(_)) && url.db != 0 {
             return Err(UrlError::ClusterDb);
         }
         Ok(url)
+    }
+}
+
+impl Url {
+    fn read_query(&mut self, query: &str) -> Result<(), UrlError> {
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("db", number)) => self.db = db(number)?,
+                Some(("user", user)) => self.user = Some(unescape(user)?),
+                Some(("pass", password)) => self.password = Some(Secret::new(unescape(password)?)),
+                _ => return Err(UrlError::Parameter),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -156,8 +187,8 @@ fn scheme_kind(scheme: &str) -> Option<(Kind, bool)> {
 
 fn unix(rest: &str) -> Result<Url, UrlError> {
     let (user, password, path) = credentials(rest)?;
-    if path.is_empty() {
-        return Err(UrlError::Host(String::new()));
+    if path.len() < 2 {
+        return Err(UrlError::NoSocket);
     }
     let topology = Topology::Single(Address::Unix(PathBuf::from(path)));
     Ok(Url { topology, tls: false, db: 0, user, password })
@@ -180,18 +211,18 @@ fn network(kind: Kind, tls: bool, rest: &str) -> Result<Url, UrlError> {
         Kind::Cluster => Topology::Cluster(addresses),
         Kind::Single | Kind::Unix => match <[Address; 1]>::try_from(addresses) {
             Ok([only]) => Topology::Single(only),
-            Err(_) => return Err(UrlError::Host(hosts.to_owned())),
+            Err(_) => return Err(UrlError::Hosts),
         },
     };
     let db = path.next().map_or(Ok(0), db)?;
-    if let Some(more) = path.next() {
-        return Err(UrlError::Db(more.to_owned()));
+    if path.next().is_some() {
+        return Err(UrlError::Db);
     }
     Ok(Url { topology, tls, db, user, password })
 }
 
 fn db(text: &str) -> Result<u32, UrlError> {
-    text.parse().map_err(|_| UrlError::Db(text.to_owned()))
+    text.parse().map_err(|_| UrlError::Db)
 }
 
 type Credentials<'a> = (Option<String>, Option<Secret>, &'a str);
@@ -226,43 +257,39 @@ fn unescape(text: &str) -> Result<String, UrlError> {
 }
 
 /// `host`, `host:port` or `[::1]:port`.
-pub(crate) fn address(text: &str, default_port: u16) -> Result<Address, UrlError> {
-    let wrong = || UrlError::Host(text.to_owned());
+fn address(text: &str, default_port: u16) -> Result<Address, UrlError> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
-            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(wrong)?) })
+            let (host, after) = rest.split_once(']').ok_or(UrlError::Host)?;
+            let port =
+                if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or(UrlError::Host)?) };
+            (Some(host).filter(|host| is_ipv6(host)), port)
         }
-        None => match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        },
+        None => {
+            let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
+            (Some(host).filter(|host| is_name(host)), port)
+        }
     };
-    let port = match port {
-        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?,
-        None => default_port,
-    };
-    let usable = |c: char| c.is_ascii_alphanumeric() || "-._:%".contains(c);
-    if host.is_empty() || !host.chars().all(usable) {
-        Err(wrong())
-    } else {
-        Ok(Address::Tcp(host.to_owned(), port))
+    let port = port.map_or(Some(default_port), |port| port.parse().ok().filter(|port| *port > 0));
+    match (host, port) {
+        (Some(host), Some(port)) => Ok(Address::Tcp(host.to_owned(), port)),
+        _ => Err(UrlError::Host),
     }
 }
 
-/// A password with an unescaped `/` or `?` looks like a host or a database: where there are credentials, nothing is quoted.
-fn without_secret(error: UrlError, text: &str) -> UrlError {
-    let hidden = || "(not shown: the URL holds credentials; write / as %2F, ? as %3F, @ as %40)".to_owned();
-    match error {
-        UrlError::Host(_) if text.contains('@') => UrlError::Host(hidden()),
-        UrlError::Db(_) if text.contains('@') => UrlError::Db(hidden()),
-        other => other,
-    }
+/// A name or an address; what it resolves to is another matter.
+#[must_use]
+pub fn is_host(text: &str) -> bool {
+    is_name(text) || is_ipv6(text)
 }
 
-/// A URL that is not one may still hold a password.
-fn masked(text: &str) -> String {
-    text.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, rest)| format!("…@{rest}"))
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-._".contains(c))
+}
+
+/// Maybe with the zone of a local address, as in `fe80::1%eth0`.
+fn is_ipv6(text: &str) -> bool {
+    text.split('%').next().is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
 impl fmt::Display for Url {
@@ -277,6 +304,9 @@ impl fmt::Display for Url {
                 write!(f, "{base}+sentinel://{}/{master}", list(sentinels))?
             }
             Topology::Cluster(nodes) => write!(f, "{base}+cluster://{}", list(nodes))?,
+            Topology::Embedded(path) => {
+                write!(f, "embedded:{}", path.as_deref().unwrap_or(Path::new("")).display())?
+            }
         }
         match (&self.topology, self.db) {
             (_, 0) => Ok(()),
@@ -291,10 +321,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn tcp(host: &str, port: u16) -> Address {
-        Address::Tcp(host.to_owned(), port)
-    }
-
     #[test]
     fn every_spelling_is_understood() {
         let cases = [
@@ -308,6 +334,8 @@ mod tests {
             ("valkeys+sentinel://a/main", "rediss+sentinel://a:26379/main"),
             ("redis+cluster://a,b:2,c", "redis+cluster://a:6379,b:2,c:6379"),
             ("rediss+cluster://a/0", "rediss+cluster://a:6379"),
+            ("embedded:", "embedded:"),
+            ("embedded:/var/lib/a@b:c", "embedded:/var/lib/a@b:c"),
         ];
         for (given, shown) in cases {
             let url: Url = given.parse().unwrap();
@@ -318,33 +346,52 @@ mod tests {
 
     #[test]
     fn credentials_are_read_and_never_shown() {
-        let url: Url = "redis://ann%40x:p%3a/ss@w@host:1/2".replace("/ss", "%2Fss").parse().unwrap();
-        assert_eq!(url.user.as_deref(), Some("ann@x"));
-        assert_eq!(url.password.as_ref().unwrap().reveal(), "p:/ss@w");
-        assert_eq!(url.topology, Topology::Single(tcp("host", 1)));
-        assert!(!format!("{url} {url:?}").contains("p:/ss"));
-        let only_password: Url = "redis://:secret@h".parse().unwrap();
-        assert_eq!((only_password.user, only_password.password), (None, Some(Secret::new("secret"))));
-        assert!(!"user:secret@h".parse::<Url>().unwrap_err().to_string().contains("secret"));
+        for (text, user, password) in [
+            ("redis://ann%40x:p%3a%2Fss@w@host:1/2", Some("ann@x"), Some("p:/ss@w")),
+            ("redis://:secret@h", None, Some("secret")),
+            ("redis://ann@[::1]:6379", Some("ann"), None),
+            ("rediss://u:p%40%2f%C3%BC@a:1/2", Some("u"), Some("p@/ü")),
+            ("redis+unix:///run/r.sock?db=1&user=u&pass=a%2b", Some("u"), Some("a+")),
+            ("redis+unix://u:p@/run/r.sock", Some("u"), Some("p")),
+        ] {
+            let url: Url = text.parse().unwrap();
+            assert_eq!(
+                (url.user.as_deref(), url.password.as_ref().map(Secret::reveal)),
+                (user, password),
+                "{text}"
+            );
+            if let Some(password) = password {
+                assert!(!format!("{url} {url:?}").contains(&format!("{password}\"")), "{url:?}");
+            }
+        }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("localhost:6379", UrlError::NoScheme("localhost:6379".into())),
-            ("http://x", UrlError::Scheme("http".into())),
-            ("rediss+unix:///x", UrlError::Scheme("rediss+unix".into())),
-            ("redis://", UrlError::Host(String::new())),
-            ("redis://a:b", UrlError::Host("a:b".into())),
-            ("redis://a:0", UrlError::Host("a:0".into())),
-            ("redis://a,b", UrlError::Host("a,b".into())),
-            ("redis://a/x", UrlError::Db("x".into())),
-            ("redis://a/1/2", UrlError::Db("2".into())),
+            ("localhost:6379", UrlError::NoScheme),
+            ("http://x", UrlError::Scheme),
+            ("redis+tcp://x", UrlError::Scheme),
+            ("rediss+unix:///x", UrlError::Scheme),
+            ("redis://", UrlError::Host),
+            ("redis://user:password", UrlError::Host),
+            ("redis://a:0", UrlError::Host),
+            ("redis://a:65536", UrlError::Host),
+            ("redis://[::1", UrlError::Host),
+            ("redis://[zz]", UrlError::Host),
+            ("redis+cluster://a,,b", UrlError::Host),
+            ("redis://a,b", UrlError::Hosts),
+            ("redis://a b", UrlError::Blank),
+            ("redis+unix://", UrlError::NoSocket),
+            ("redis://a/x", UrlError::Db),
+            ("redis://a/1/2", UrlError::Db),
             ("redis+sentinel://a", UrlError::NoMaster),
             ("redis+cluster://a/1", UrlError::ClusterDb),
-            ("redis://a?tls=1", UrlError::Parameter("tls".into())),
+            ("redis://a?tls=1", UrlError::Parameter),
+            ("redis://a#insecure", UrlError::Parameter),
+            ("redis://u:pa/ss@a", UrlError::Unescaped),
             ("redis://u:%zz@a", UrlError::Escape),
-            ("redis://[::1", UrlError::Host("[::1".into())),
+            ("redis://u:%ff@a", UrlError::Escape),
         ];
         for (text, error) in cases {
             assert_eq!(text.parse::<Url>().unwrap_err(), error, "{text}");

@@ -25,3 +25,9 @@ impl fmt::Debug for Secret {
         f.write_str("(set)")
     }
 }
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(set)")
+    }
+}

@@ -1,0 +1,9 @@
+-- depot/change v1: change a job.
+-- keys: job(x)
+-- args: field, text
+-- returns: version
+-- repeat: unsafe
+
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('HINCRBY', KEYS[1], 'version', 1)
+-- fault: x is not an access.

@@ -1,0 +1,10 @@
+-- depot/change v1: change a job.
+-- keys: job(rw keep)
+-- args: field, text
+-- returns: version
+-- repeat: unsafe
+-- Everything here is checked by the caller.
+
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('HINCRBY', KEYS[1], 'version', 1)
+-- fault: a comment sticks to the header.

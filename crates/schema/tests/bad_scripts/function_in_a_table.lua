@@ -1,0 +1,11 @@
+-- depot/change v1: change a job.
+-- keys: job(rw keep)
+-- args: field, text
+-- returns: version
+-- repeat: unsafe
+
+local steps = {}
+steps.first = function() return 1 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('HINCRBY', KEYS[1], 'version', 1)
+-- fault: a function in a table cannot be followed.

@@ -1,0 +1,10 @@
+-- depot/claim v1: take the next job.
+-- keys: waiting(w) claimed(w) job(w keep)
+-- args: worker
+-- returns: job_id | nil
+-- repeat: unsafe
+
+local job_id = redis.call('LMOVE', KEYS[1], 'depot:claimed', 'RIGHT', 'LEFT')
+redis.call('HSET', KEYS[3], 'worker', ARGV[1])
+return job_id
+-- fault: the list that is moved to is not declared.

@@ -1,0 +1,13 @@
+-- depot/label v1: file a job under its labels.
+-- keys: job(r) tagged(w)...
+-- args: job_id, ttl(tagged)
+-- returns: number of labels
+-- repeat: safe
+
+local there = redis.call('PEXPIRE', KEYS[1], ARGV[2])
+for i = 2, #KEYS do
+  redis.call('SADD', KEYS[i], ARGV[1])
+  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+end
+return there
+-- fault: the job is declared as read.

@@ -1,0 +1,8 @@
+-- depot/change v1: change a job.
+-- keys: job(rw keep)
+-- args: field, text
+-- returns: version
+
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('HINCRBY', KEYS[1], 'version', 1)
+-- fault: a caller cannot know whether to ask again.
