@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use keyplane_schema::{Broken, parse};
 
-/// Every word of [`keyplane_schema::Code`]. A code without a broken file has never been seen at work.
+/// Every word of [`keyplane_schema::Code`] that is about contracts; those about scripts have files of their own. A code without a broken file has never been seen at work.
 const CODES: [&str; 18] = [
     "syntax",
     "unknown-word",

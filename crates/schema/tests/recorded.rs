@@ -7,15 +7,13 @@ use std::sync::Arc;
 use keyplane_schema::{Contract, Matcher, Naming, Purpose, parse};
 use serde_json::Value;
 
-mod skip;
-
 /// A recording beside the checkout, or a named skip.
 fn recording(test: &str, file: &str) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
     match std::fs::read_to_string(&path) {
         Ok(text) => Some(text),
         Err(_) => {
-            skip::skip(&format!("{test}: no recording shared/data/{file} beside the checkout"));
+            keyplane_testing::skip(&format!("{test}: no recording shared/data/{file} beside the checkout"));
             None
         }
     }

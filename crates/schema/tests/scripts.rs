@@ -2,21 +2,16 @@
 //! and takes for Lua what a server takes for Lua.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
-// Only the tests of ACLs log in.
-#[allow(dead_code)]
-mod server;
-mod skip;
 #[path = "bad_scripts/snippets.rs"]
 mod snippets;
 
-use std::path::Path;
 use std::sync::LazyLock;
 
 use keyplane_schema::script::{Script, ScriptArg, check};
 use keyplane_schema::{Access, Code, Contract, parse};
+use keyplane_testing::{Program, Server, Settings, skip};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use server::{Server, redis_server, valkey_server};
 use snippets::SNIPPETS;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
@@ -505,19 +500,19 @@ fn depth_is_refused_before_the_stack_is() {
 
 #[test]
 fn lua_is_what_redis_takes_for_lua() {
-    same_verdicts(&redis_server());
+    same_verdicts(Program::Redis);
 }
 
 #[test]
 fn lua_is_what_valkey_takes_for_lua() {
-    match valkey_server() {
-        Some(program) => same_verdicts(&program),
-        None => skip::skip("lua_is_what_valkey_takes_for_lua: no valkey-server"),
+    match Program::Valkey.file() {
+        Some(_) => same_verdicts(Program::Valkey),
+        None => skip("lua_is_what_valkey_takes_for_lua: no valkey-server"),
     }
 }
 
-fn same_verdicts(program: &Path) {
-    let server = Server::start(program);
+fn same_verdicts(program: Program) {
+    let server = Server::start(program, &Settings::unix());
     let load = |source: &str| -> redis::RedisResult<String> {
         // An error that quotes half a character ends the connection, so each has its own.
         redis::cmd("SCRIPT").arg("LOAD").arg(source).query(&mut server.admin())

@@ -1,9 +1,9 @@
 //! Single cases in which ACLs are known to surprise.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use keyplane_schema::{Naming, Purpose, Verb};
+use keyplane_testing::Program;
 
 use crate::limits::{ON_REQUEST, try_commands_on_request};
 use crate::loaded::{Answer, Loaded, expected};
@@ -53,7 +53,7 @@ pub(crate) fn old_ids_can_be_read(sequencer: &mut Loaded) {
 }
 
 /// What a component asks for by name it can use, and its neighbour cannot.
-pub(crate) fn every_command_on_request_works(program: &Path) {
+pub(crate) fn every_command_on_request_works(program: Program) {
     let names: Vec<String> = ON_REQUEST.iter().map(|(name, _)| format!("{name:?}")).collect();
     let source = format!(
         r#"

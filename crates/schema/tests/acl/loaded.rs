@@ -1,15 +1,14 @@
 //! A contract whose users live on a real server, with one connection for each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use keyplane_schema::acl::{Acl, grants};
 use keyplane_schema::{Component, Contract, Key, Naming, Param, Purpose, RedisType, Verb};
+use keyplane_testing::{Program, Server, Settings};
 use redis::{Cmd, Connection, RedisError, RedisResult, Value};
 
 use crate::probes::{creation, filled, probes};
-use crate::server::Server;
 
 /// What the server did with a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +46,9 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Starts the server and makes the contract's users.
-    pub(crate) fn new(program: &Path, contract: Arc<Contract>, naming: Naming) -> Self {
-        let server = Server::start(program);
+    pub(crate) fn new(program: Program, contract: Arc<Contract>, naming: Naming) -> Self {
+        let server = Server::start(program, &Settings::unix().line("enable-debug-command yes"));
+        // DEBUG is on, so that it is the user's rights that refuse it and not the server's settings.
         let mut admin = server.admin();
         let mut users = BTreeMap::new();
         for user in Acl::new(&contract, &naming).users() {
@@ -56,7 +56,11 @@ impl Loaded {
             command.arg("SETUSER").arg(&user.name).arg("on").arg(">secret").arg(&user.rules);
             let told = |error| panic!("{}: {error}\n{:#?}", user.name, user.rules);
             command.exec(&mut admin).unwrap_or_else(told);
-            users.insert(user.name.clone(), server.login(&user.name, "secret"));
+            let login = server.login(&user.name, "secret");
+            users.insert(
+                user.name.clone(),
+                login.unwrap_or_else(|error| panic!("{} cannot log in: {error}", user.name)),
+            );
         }
         let granted = |component: &Component| (component.name.clone(), grants(&contract, &component.name));
         let grants = contract.components.iter().map(granted).collect();

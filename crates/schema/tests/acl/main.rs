@@ -11,20 +11,15 @@ mod lookalikes;
 mod operations;
 mod probes;
 mod scripts;
-#[path = "../server/mod.rs"]
-mod server;
-#[path = "../skip/mod.rs"]
-mod skip;
 mod table;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use keyplane_schema::{Contract, Naming, RedisType, Verb};
+use keyplane_testing::{Program, skip};
 use loaded::Loaded;
-use server::{redis_server, valkey_server};
-use skip::skip;
 
 const SYSTEMS: [&str; 5] = ["sequencer", "mempool", "docket", "market", "swarm"];
 
@@ -38,7 +33,7 @@ fn contract(system: &str) -> Contract {
 }
 
 /// Every contract in both spellings of its keys.
-fn every_contract(program: &Path, mut check: impl FnMut(&str, &mut Loaded)) {
+fn every_contract(program: Program, mut check: impl FnMut(&str, &mut Loaded)) {
     for contract in &*CONTRACTS {
         let namings = [("plain", Naming::plain(contract)), ("hash tags", Naming::tagged(contract))];
         for (spelling, naming) in namings {
@@ -48,12 +43,12 @@ fn every_contract(program: &Path, mut check: impl FnMut(&str, &mut Loaded)) {
     }
 }
 
-fn system(program: &Path, name: &str) -> Loaded {
+fn system(program: Program, name: &str) -> Loaded {
     let contract = CONTRACTS.iter().find(|contract| contract.name == name).expect("one of the five");
     Loaded::new(program, Arc::clone(contract), Naming::plain(contract))
 }
 
-fn operations_pass_for_their_owners_only(program: &Path) {
+fn operations_pass_for_their_owners_only(program: Program) {
     every_contract(program, |name, loaded| {
         let tally = operations::try_all(loaded);
         println!("{name}: {tally}");
@@ -65,7 +60,7 @@ fn operations_pass_for_their_owners_only(program: &Path) {
     });
 }
 
-fn declared_and_effective_access_agree(program: &Path) {
+fn declared_and_effective_access_agree(program: Program) {
     every_contract(program, |name, loaded| {
         let table = table::probe_all(loaded);
         // The spelling does not change the table, so once is enough.
@@ -75,7 +70,7 @@ fn declared_and_effective_access_agree(program: &Path) {
     });
 }
 
-fn lookalikes_stay_in_their_family(program: &Path) {
+fn lookalikes_stay_in_their_family(program: Program) {
     every_contract(program, |name, loaded| {
         let (tried, differences) = lookalikes::try_all(loaded);
         println!("{name}: {tried} keys that look like others");
@@ -83,7 +78,7 @@ fn lookalikes_stay_in_their_family(program: &Path) {
     });
 }
 
-fn nobody_goes_beyond(program: &Path) {
+fn nobody_goes_beyond(program: Program) {
     every_contract(program, |name, loaded| {
         let peeked = limits::try_to_write_what_is_only_peeked(loaded);
         println!("{name}: {peeked} pairs of component and key only peek, and no write passed");
@@ -93,7 +88,7 @@ fn nobody_goes_beyond(program: &Path) {
     });
 }
 
-fn details_hold(program: &Path) {
+fn details_hold(program: Program) {
     details::commands_over_two_keys(&mut system(program, "sequencer"), &mut system(program, "market"));
     details::old_ids_can_be_read(&mut system(program, "sequencer"));
     details::every_command_on_request_works(program);
@@ -101,39 +96,40 @@ fn details_hold(program: &Path) {
 
 #[test]
 fn operations_pass_for_their_owners_only_on_redis() {
-    operations_pass_for_their_owners_only(&redis_server());
+    operations_pass_for_their_owners_only(Program::Redis);
 }
 
 #[test]
 fn declared_and_effective_access_agree_on_redis() {
-    declared_and_effective_access_agree(&redis_server());
+    declared_and_effective_access_agree(Program::Redis);
 }
 
 #[test]
 fn lookalikes_stay_in_their_family_on_redis() {
-    lookalikes_stay_in_their_family(&redis_server());
+    lookalikes_stay_in_their_family(Program::Redis);
 }
 
 #[test]
 fn nobody_writes_what_it_peeks_nor_harms_the_server_on_redis() {
-    nobody_goes_beyond(&redis_server());
+    nobody_goes_beyond(Program::Redis);
 }
 
 #[test]
 fn details_hold_on_redis() {
-    details_hold(&redis_server());
+    details_hold(Program::Redis);
 }
 
 #[test]
 fn all_of_it_holds_on_valkey() {
-    let Some(program) = valkey_server() else {
+    let program = Program::Valkey;
+    if program.file().is_none() {
         return skip("acl on valkey: no valkey-server (set KEYPLANE_VALKEY_SERVER)");
-    };
-    operations_pass_for_their_owners_only(&program);
-    declared_and_effective_access_agree(&program);
-    lookalikes_stay_in_their_family(&program);
-    nobody_goes_beyond(&program);
-    details_hold(&program);
+    }
+    operations_pass_for_their_owners_only(program);
+    declared_and_effective_access_agree(program);
+    lookalikes_stay_in_their_family(program);
+    nobody_goes_beyond(program);
+    details_hold(program);
 }
 
 #[test]
