@@ -2,7 +2,7 @@
 
 use super::header::{Header, HeaderKey};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::model::{Contract, Op};
+use crate::model::{Contract, Op, Policy};
 use crate::read::closest;
 use crate::verbs::{Access, Verb};
 
@@ -199,9 +199,17 @@ fn ttls(contract: &Contract, header: &Header) -> Vec<Diagnostic> {
             return Some(error(Code::UnknownName, message, name.at, "not one of its keys", help));
         }
         let policy = &contract.key(&name.text)?.ttl.policy;
+        let label = format!("the contract says: {policy}");
+        if let Policy::Linked { to, at_least: None } = policy {
+            let message =
+                format!("`{}` has no duration of its own, so `ttl({})` is nothing", name.text, name.text);
+            let help = format!(
+                "let it end with `{to}`: PEXPIREAT it to the PEXPIRETIME of `{to}`, or take `ttl({to})`"
+            );
+            return Some(error(Code::ScriptExpiry, message, name.at, label, help));
+        }
         (!policy.expires()).then(|| {
             let message = format!("`{}` never expires, so `ttl({})` is nothing", name.text, name.text);
-            let label = format!("the contract says: {policy}");
             error(Code::ScriptExpiry, message, name.at, label, "leave the argument out")
         })
     };
