@@ -1,0 +1,5 @@
+//! scripts! takes two paths.
+
+keyplane_macros::scripts!("till.toml");
+
+fn main() {}
