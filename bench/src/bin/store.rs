@@ -1,5 +1,5 @@
 //! Typed operations and scripts through the store, against the bare `redis` crate doing the same commands on the same
-//! server in the same run: `cargo run --release -p keyplane-bench --bin store [ROUNDS] [SECONDS]`
+//! server in the same run: `cargo run --release -p keyplane-bench --bin store [ROUNDS] [SECONDS] [PART OF A NAME]`
 //!
 //! Rounds alternate, so that what else the machine does falls on both. Printed are medians of operations per second and of
 //! client CPU per operation, and the ratio of the two rates.
@@ -280,7 +280,8 @@ async fn main() {
     println!("{rounds} alternating rounds of {lasts:?}; medians\n");
     println!("| workload | store op/s | bare op/s | ratio | least–most ratio | store µs CPU | bare µs CPU |");
     println!("|---|---|---|---|---|---|---|");
-    for workload in WORKLOADS {
+    let chosen = std::env::args().nth(3).unwrap_or_default();
+    for workload in WORKLOADS.iter().filter(|workload| workload.name.contains(&chosen)) {
         // Loads the scripts and warms both connections up.
         measure(&rig, workload.tasks, workload.store, lasts / 5).await;
         measure(&rig, workload.tasks, workload.bare, lasts / 5).await;

@@ -9,7 +9,7 @@ pub struct Args {
 
 impl Args {
     pub(crate) fn starting_with(first: &[u8]) -> Self {
-        let mut args = Self { data: Vec::with_capacity(first.len() + 48), ends: Vec::with_capacity(4) };
+        let mut args = Self { data: Vec::with_capacity(first.len() + 112), ends: Vec::with_capacity(6) };
         args.push(first);
         args
     }

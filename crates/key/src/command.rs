@@ -6,19 +6,15 @@ use std::time::Duration;
 
 use crate::{Args, Key, KeyInfo, Kind};
 
-/// What a command does to its key, as far as repeating it and its TTL are concerned.
+/// What a command does to its key, as far as its TTL is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Changes nothing.
     Read,
-    /// May create the key; twice is the same as once.
+    /// May create the key, so that a TTL is due.
     Write,
-    /// May create the key; twice is not the same as once.
-    Change,
-    /// Takes away; twice is the same as once.
+    /// Takes away.
     Remove,
-    /// Takes away and answers what it took: twice takes two.
-    Take,
 }
 
 impl Effect {
@@ -31,13 +27,7 @@ impl Effect {
     /// Whether it can bring the key into being, so that a TTL is due.
     #[must_use]
     pub fn creates(self) -> bool {
-        matches!(self, Self::Write | Self::Change)
-    }
-
-    /// Whether doing it twice leaves what doing it once leaves.
-    #[must_use]
-    pub fn repeatable(self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Remove)
+        self == Self::Write
     }
 }
 
@@ -66,6 +56,7 @@ pub struct Command<R> {
     parent: Option<(&'static KeyInfo, Box<str>)>,
     life: Life,
     block: Option<Duration>,
+    repeatable: bool,
     reply: PhantomData<fn() -> R>,
 }
 
@@ -82,6 +73,7 @@ impl<R> Command<R> {
             parent: None,
             life: Life::Contract,
             block: None,
+            repeatable: effect == Effect::Read,
             reply: PhantomData,
         }
     }
@@ -117,14 +109,14 @@ impl<R> Command<R> {
         self
     }
 
-    /// The key whose life this one's is linked to: it is never outlived. Where the contract says `linked`, a write without it
-    /// is refused.
+    /// The key whose life this one's is linked to: with this write it gets an end that is not before the parent's. Where the
+    /// contract says `linked`, a write without it is refused. A later renewal of the parent is a matter of its own.
     pub fn linked_to<P: Kind>(mut self, parent: &Key<P>) -> Self {
         self.parent = Some((parent.info(), parent.as_str().into()));
         self
     }
 
-    /// A TTL below the contract's `max`.
+    /// A TTL shorter than the contract's, where writes renew it (`sliding`, `refreshed`, `max`, `pruned`).
     pub fn lasting(mut self, ttl: Duration) -> Self {
         self.life = Life::Lasting(ttl);
         self
@@ -134,6 +126,20 @@ impl<R> Command<R> {
     pub fn at_event(mut self) -> Self {
         self.life = Life::EventCame;
         self
+    }
+
+    /// May be sent again when its answer is lost: twice leaves what once leaves. The answer may then be that of the second
+    /// time, and what others wrote in between may be overwritten. Reads are, and SET; other commands tell by their answer what
+    /// they changed, so only the caller knows whether that matters.
+    pub fn repeatable(mut self) -> Self {
+        self.repeatable = true;
+        self
+    }
+
+    /// Whether it may be sent again when its answer is lost.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.repeatable
     }
 
     /// The command's name, in capitals.
@@ -198,8 +204,34 @@ impl<R> Command<R> {
 
     /// The same command, its answer read as another type.
     pub fn reading<S>(self) -> Command<S> {
-        let Self { name, info, effect, args, key_at, legacy, second, parent, life, block, reply: _ } = self;
-        Command { name, info, effect, args, key_at, legacy, second, parent, life, block, reply: PhantomData }
+        let Self {
+            name,
+            info,
+            effect,
+            args,
+            key_at,
+            legacy,
+            second,
+            parent,
+            life,
+            block,
+            repeatable,
+            reply: _,
+        } = self;
+        Command {
+            name,
+            info,
+            effect,
+            args,
+            key_at,
+            legacy,
+            second,
+            parent,
+            life,
+            block,
+            repeatable,
+            reply: PhantomData,
+        }
     }
 }
 
@@ -217,6 +249,7 @@ impl<R> Clone for Command<R> {
             second: self.second,
             life: self.life,
             block: self.block,
+            repeatable: self.repeatable,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::node::{Context, Finder, Node};
@@ -25,6 +26,8 @@ pub(crate) struct Cluster {
     seeds: Vec<Address>,
     map: RwLock<Arc<Map>>,
     refreshing: Mutex<()>,
+    /// Nodes that redirects name and the map does not have: a node that gets its first slot is not in CLUSTER SLOTS yet.
+    redirected: RwLock<HashMap<Address, Arc<Node>>>,
 }
 
 /// Slots to nodes at one moment.
@@ -34,6 +37,16 @@ pub(crate) struct Map {
     /// Index into `nodes`, one per slot; past the end where no node has it.
     slots: Vec<u16>,
     nodes: Vec<(Address, Arc<Node>)>,
+}
+
+/// Nodes that were asked for the map.
+type Asked = JoinSet<Result<Vec<Range>, String>>;
+
+/// What came of asking, short of a whole map.
+#[derive(Default)]
+struct Found {
+    best: Option<Map>,
+    problems: Vec<String>,
 }
 
 impl Map {
@@ -46,81 +59,112 @@ impl Map {
         self.nodes.iter().map(|(_, node)| node)
     }
 
-    fn covers_all(&self) -> bool {
-        self.slots.len() == SLOTS && self.slots.iter().all(|index| usize::from(*index) < self.nodes.len())
+    fn covered(&self) -> usize {
+        self.slots.iter().filter(|index| usize::from(**index) < self.nodes.len()).count()
     }
 }
 
 impl Cluster {
-    pub(crate) fn new(context: &Arc<Context>, seeds: Vec<Address>) -> Self {
-        Self { context: Arc::clone(context), seeds, map: RwLock::default(), refreshing: Mutex::default() }
+    pub(crate) fn new(context: &Arc<Context>, seeds: Vec<Address>) -> Arc<Self> {
+        Arc::new(Self {
+            context: Arc::clone(context),
+            seeds,
+            map: RwLock::default(),
+            refreshing: Mutex::default(),
+            redirected: RwLock::default(),
+        })
     }
 
     pub(crate) fn map(&self) -> Arc<Map> {
         Arc::clone(&self.map.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The node at an address that a redirect names; a new one when the map does not have it yet.
+    /// The node at an address that a redirect names.
     pub(crate) fn node_at(&self, address: &Address) -> Arc<Node> {
-        let map = self.map();
-        let known = map.nodes.iter().find(|(known, _)| known == address);
-        known.map_or_else(
-            || Node::start(&self.context, Finder::Fixed(address.clone())),
-            |(_, node)| Arc::clone(node),
-        )
+        if let Some((_, node)) = self.map().nodes.iter().find(|(known, _)| known == address) {
+            return Arc::clone(node);
+        }
+        let mut redirected = self.redirected.write().unwrap_or_else(PoisonError::into_inner);
+        let node = redirected
+            .entry(address.clone())
+            .or_insert_with(|| Node::start(&self.context, Finder::Fixed(address.clone())));
+        Arc::clone(node)
     }
 
-    /// Asks for the map again, unless somebody did since `seen`. Says why not when nobody answers.
-    pub(crate) async fn refresh(&self, seen: &Map) -> Result<(), String> {
-        let _one_at_a_time = self.refreshing.lock().await;
+    /// Asks for the map again, unless somebody did since `seen`; another node than `except`, if there is one. It goes on when
+    /// whoever waits for it goes away, so that a short deadline does not keep the map old. Says why not when nobody answers.
+    pub(crate) async fn refresh(
+        self: &Arc<Self>,
+        seen: &Map,
+        except: Option<&Arc<Node>>,
+    ) -> Result<(), String> {
+        let (cluster, version) = (Arc::clone(self), seen.version);
+        let except = except.cloned();
+        let refreshing = tokio::spawn(async move {
+            let _one_at_a_time = cluster.refreshing.lock().await;
+            if cluster.map().version > version { Ok(()) } else { cluster.ask_again(except.as_ref()).await }
+        });
+        refreshing.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// The first whole map that any node gives; else the best of the others, if it is better than the one at hand. Seeds are
+    /// asked when no known node has one.
+    async fn ask_again(&self, except: Option<&Arc<Node>>) -> Result<(), String> {
         let known = self.map();
-        if known.version > seen.version {
-            return Ok(());
-        }
-        let mut problems = Vec::new();
-        let mut partial = None;
-        for node in known.nodes() {
-            if let Some(up) = node.up_now()
-                && let Ok(ranges) = slots_from(&up.wire, &up.address).await
-            {
-                let map = self.build(&known, ranges);
-                if map.covers_all() {
-                    self.publish(map);
-                    return Ok(());
-                }
-                partial.get_or_insert(map);
-            }
-        }
-        for seed in &self.seeds {
-            match self.ask_seed(seed).await {
-                Ok(ranges) => {
-                    let map = self.build(&known, ranges);
-                    if map.covers_all() {
-                        self.publish(map);
-                        return Ok(());
-                    }
-                    problems.push(format!("{seed} does not know all slots"));
-                    partial.get_or_insert(map);
-                }
-                Err(why) => problems.push(format!("{seed}: {why}")),
-            }
+        let mut found = Found::default();
+        let mut whole = self.first_whole(&known, self.known_nodes(&known, except), &mut found).await;
+        if whole.is_none() {
+            whole = self.first_whole(&known, self.seeds(), &mut found).await;
         }
         // Half a map serves half the keys, which is better than none while the rest fails over.
-        match partial {
+        match whole.or(found.best.filter(|map| map.covered() > known.covered())) {
             Some(map) => {
                 self.publish(map);
                 Ok(())
             }
-            None => Err(problems.join("; ")),
+            None if found.problems.is_empty() => Err("no node knows all slots".to_owned()),
+            None => Err(found.problems.join("; ")),
         }
     }
 
-    async fn ask_seed(&self, seed: &Address) -> Result<Vec<Range>, String> {
-        match timeout(PATIENCE, Wire::connect(seed, &self.context.session, || {})).await {
-            Ok(Ok(wire)) => slots_from(&wire, seed).await,
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("no answer".to_owned()),
+    async fn first_whole(&self, known: &Map, mut asked: Asked, found: &mut Found) -> Option<Map> {
+        while let Some(answer) = asked.join_next().await {
+            match answer {
+                Ok(Ok(ranges)) => {
+                    let map = self.build(known, ranges);
+                    if map.covered() == SLOTS {
+                        return Some(map);
+                    }
+                    if found.best.as_ref().is_none_or(|best| map.covered() > best.covered()) {
+                        found.best = Some(map);
+                    }
+                }
+                Ok(Err(why)) => found.problems.push(why),
+                Err(_) => {}
+            }
         }
+        None
+    }
+
+    fn known_nodes(&self, known: &Map, except: Option<&Arc<Node>>) -> Asked {
+        let mut asked = JoinSet::new();
+        for node in known.nodes().filter(|node| except.is_none_or(|except| !Arc::ptr_eq(node, except))) {
+            if let Some(up) = node.up_now() {
+                asked.spawn(async move { slots_from(&up.wire, &up.address).await });
+            }
+        }
+        asked
+    }
+
+    fn seeds(&self) -> Asked {
+        let mut asked = JoinSet::new();
+        for seed in &self.seeds {
+            let (seed, context) = (seed.clone(), Arc::clone(&self.context));
+            asked.spawn(
+                async move { ask_seed(&seed, &context).await.map_err(|why| format!("{seed}: {why}")) },
+            );
+        }
+        asked
     }
 
     fn build(&self, known: &Map, ranges: Vec<Range>) -> Map {
@@ -145,7 +189,18 @@ impl Cluster {
     }
 
     fn publish(&self, map: Map) {
+        // What the old map had and the new one has not is let go, and with it its failures to connect.
+        self.context.metrics.connected();
         *self.map.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(map);
+        self.redirected.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+async fn ask_seed(seed: &Address, context: &Context) -> Result<Vec<Range>, String> {
+    match timeout(PATIENCE, Wire::connect(seed, &context.session, || {})).await {
+        Ok(Ok(wire)) => slots_from(&wire, seed).await,
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("no answer".to_owned()),
     }
 }
 

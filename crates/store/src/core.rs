@@ -33,7 +33,7 @@ pub(crate) struct Core {
 #[derive(Debug)]
 pub(crate) enum Route {
     One(Arc<Node>),
-    Cluster(Cluster),
+    Cluster(Arc<Cluster>),
 }
 
 /// What is to be sent, and what is known about it.
@@ -50,14 +50,21 @@ pub(crate) struct Job<'a> {
 enum Next {
     Done(Reply),
     Fail(Error),
-    /// Nothing was applied: at once, elsewhere.
-    Redirect(Option<Arc<Node>>),
+    /// Nothing was applied: elsewhere.
+    Redirect(Option<Arc<Node>>, ServerError),
     /// Nothing was applied: in a moment.
     Later(Error),
     /// It may have been applied, and is safe to repeat.
     Repeat(Error),
     /// No answer in time.
     TimedOut(Error),
+}
+
+/// When something has to have happened.
+pub(crate) fn deadline(patience: Duration) -> Instant {
+    /// Tokio's clock has an end; this is far enough.
+    const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+    Instant::now() + patience.min(FAR)
 }
 
 impl Core {
@@ -88,33 +95,41 @@ impl Core {
         matches!(self.route, Route::Cluster(_))
     }
 
+    /// The node that has a slot, if it is connected.
+    pub(crate) fn connected_node(&self, slot: Slot) -> Option<Arc<Node>> {
+        let node = match &self.route {
+            Route::One(node) => Arc::clone(node),
+            Route::Cluster(cluster) => Arc::clone(cluster.map().node(slot)?),
+        };
+        node.up_now().is_some().then_some(node)
+    }
+
+    /// The slot of a key; where there is one server they are all the same, and finding it would be work for nothing.
+    pub(crate) fn slot(&self, key: &[u8]) -> Slot {
+        if self.is_cluster() { Slot::of(key) } else { Slot::default() }
+    }
+
     /// Sends it until it is answered or the deadline has come. A script that the server does not know is an answer.
     pub(crate) async fn execute(&self, job: &Job<'_>, patience: Duration) -> Result<Reply, Error> {
         let counters = self.context.metrics.operation(job.operation.name, job.operation.pattern);
         let start = Instant::now();
-        let mut deadline = start + patience;
-        let mut second_chance = job.repeatable && self.context.options.retry_on_timeout;
-        let mut backoff = Backoff::within_an_operation();
+        let mut attempts = Attempts {
+            deadline: deadline(patience),
+            second_chance: job.repeatable && self.context.options.retry_on_timeout,
+            backoff: Backoff::within_an_operation(),
+            redirects: 0,
+            may_have_run: false,
+        };
         let mut elsewhere = None;
         let outcome = loop {
-            match self.attempt(job, elsewhere.take(), deadline, patience).await {
-                Next::Done(reply) => break Ok(reply),
-                Next::Fail(error) => break Err(error),
-                Next::Redirect(node) => elsewhere = node,
-                Next::Later(error) | Next::Repeat(error) => {
-                    let wake = Instant::now() + backoff.wait();
-                    if wake >= deadline {
-                        break Err(error);
-                    }
-                    sleep_until(wake).await;
-                }
-                Next::TimedOut(error) => {
-                    if !second_chance {
-                        break Err(error);
-                    }
-                    second_chance = false;
-                    deadline = Instant::now() + patience;
-                }
+            let next = self.attempt(job, elsewhere.take(), attempts.deadline, patience).await;
+            match attempts.go_on(job, next, patience).await {
+                Ok(Some(reply)) => break Ok(reply),
+                Ok(None) => {}
+                Err(Ended::Elsewhere(node)) => elsewhere = node,
+                // An earlier attempt may have been applied, whatever became of the last.
+                Err(Ended::Failed(error)) if attempts.may_have_run => break Err(error.open_too()),
+                Err(Ended::Failed(error)) => break Err(error),
             }
             counters.repeated();
         };
@@ -141,7 +156,8 @@ impl Core {
         match self.execute(job, patience).await? {
             Reply::Error(_) => {
                 let request = job.request.with_source(source);
-                let rest = patience.saturating_sub(start.elapsed());
+                // The server answers, so what is left after a second chance is enough.
+                let rest = patience.saturating_sub(start.elapsed()).max(patience / 4);
                 self.execute(&Job { request: &request, ..*job }, rest).await
             }
             reply => Ok(reply),
@@ -211,7 +227,7 @@ impl Core {
                     Err(down) => why = down.cause(),
                 }
             }
-            match timeout_at(deadline, cluster.refresh(&map)).await {
+            match timeout_at(deadline, cluster.refresh(&map, None)).await {
                 Ok(Ok(())) if Instant::now() < deadline => {}
                 Ok(Err(problem)) if map.nodes().next().is_none() => {
                     why = Cause::Unreachable { address: "the cluster".into(), why: problem };
@@ -228,44 +244,122 @@ impl Core {
     }
 
     async fn answered_with(&self, job: &Job<'_>, node: &Arc<Node>, up: &Arc<Up>, error: ServerError) -> Next {
+        let passing = error.is_passing(job.is_script);
         match (error.code.as_str(), &self.route) {
             ("NOSCRIPT", _) => Next::Done(Reply::Error(error)),
-            ("MOVED", Route::Cluster(cluster)) => {
-                let seen = cluster.map();
-                // Whether or not the map could be had, the redirect itself says where to go.
-                let _ = timeout_at(Instant::now() + BEFORE_ASKING_AGAIN, cluster.refresh(&seen)).await;
+            ("MOVED", Route::Cluster(cluster)) if passing => {
+                self.look_again(cluster, None).await;
                 match cluster.map().node(job.slot) {
-                    Some(now) if !Arc::ptr_eq(now, node) => Next::Redirect(None),
-                    _ => Next::Redirect(redirect_target(cluster, &error)),
+                    Some(now) if !Arc::ptr_eq(now, node) => Next::Redirect(None, error),
+                    _ => Next::Redirect(redirect_target(cluster, up, &error), error),
                 }
             }
-            ("ASK", Route::Cluster(cluster)) => Next::Redirect(redirect_target(cluster, &error)),
+            ("ASK", Route::Cluster(cluster)) if passing => {
+                Next::Redirect(redirect_target(cluster, up, &error), error)
+            }
             ("READONLY", _) => {
-                self.demoted(node, up).await;
-                match self.route {
-                    // A single server that is a replica stays one; a sentinel's or a cluster's is replaced.
-                    Route::One(_) if !node.is_found_by_sentinels() => {
-                        Next::Fail(Error::answered(job.operation.clone(), error, job.is_script))
-                    }
-                    _ => Next::Later(Error::answered(job.operation.clone(), error, job.is_script)),
-                }
+                let replaced = self.demoted(node, up).await;
+                let error = Error::answered(job.operation.clone(), error, job.is_script);
+                // A single server that is a replica stays one; a sentinel's or a cluster's is replaced.
+                if replaced { Next::Later(error) } else { Next::Fail(error) }
             }
-            ("LOADING" | "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN", _) => {
+            ("CLUSTERDOWN", Route::Cluster(cluster)) if passing => {
+                self.look_again(cluster, Some(node)).await;
                 Next::Later(Error::answered(job.operation.clone(), error, job.is_script))
             }
+            _ if passing => Next::Later(Error::answered(job.operation.clone(), error, job.is_script)),
             _ => Next::Fail(Error::answered(job.operation.clone(), error, job.is_script)),
         }
     }
 
-    async fn demoted(&self, node: &Arc<Node>, up: &Arc<Up>) {
+    /// Waits a moment for a new map; it is asked for to the end in any case.
+    async fn look_again(&self, cluster: &Arc<Cluster>, except: Option<&Arc<Node>>) {
+        let seen = cluster.map();
+        let _ = timeout_at(Instant::now() + BEFORE_ASKING_AGAIN, cluster.refresh(&seen, except)).await;
+    }
+
+    /// The server turned out to be a replica. Whether another will take its place here.
+    pub(crate) async fn demoted(&self, node: &Arc<Node>, up: &Arc<Up>) -> bool {
         match &self.route {
-            Route::One(_) if node.is_found_by_sentinels() => node.lost(up, "the server is a replica now"),
-            Route::One(_) => {}
+            Route::One(_) if node.is_found_by_sentinels() => {
+                node.lost(up, "the server is a replica now");
+                true
+            }
+            Route::One(_) => false,
             Route::Cluster(cluster) => {
-                let seen = cluster.map();
-                let _ = timeout_at(Instant::now() + BEFORE_ASKING_AGAIN, cluster.refresh(&seen)).await;
+                self.look_again(cluster, Some(node)).await;
+                true
             }
         }
+    }
+
+    /// What a dedicated connection met that says its server is no longer the right one.
+    pub(crate) async fn misdirected(&self, node: &Arc<Node>, error: &ServerError) {
+        match (&self.route, error.code.as_str()) {
+            (Route::Cluster(cluster), "MOVED" | "ASK" | "READONLY" | "CLUSTERDOWN") => {
+                self.look_again(cluster, Some(node)).await;
+            }
+            (Route::One(_), "READONLY") => {
+                if let Some(up) = node.up_now() {
+                    self.demoted(node, &up).await;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where the attempts of one operation are.
+struct Attempts {
+    deadline: Instant,
+    second_chance: bool,
+    backoff: Backoff,
+    redirects: u32,
+    may_have_run: bool,
+}
+
+/// An attempt that gave no answer.
+enum Ended {
+    Elsewhere(Option<Arc<Node>>),
+    Failed(Error),
+}
+
+impl Attempts {
+    /// The answer, or nothing when it is to be tried again.
+    async fn go_on(&mut self, job: &Job<'_>, next: Next, patience: Duration) -> Result<Option<Reply>, Ended> {
+        match next {
+            Next::Done(reply) => Ok(Some(reply)),
+            Next::Fail(error) => Err(Ended::Failed(error)),
+            Next::Redirect(node, told) => {
+                self.redirects += 1;
+                // One is usual; nodes that send us to and fro are waited for.
+                if self.redirects > 1 {
+                    self.wait(Error::answered(job.operation.clone(), told, job.is_script)).await?;
+                }
+                Err(Ended::Elsewhere(node))
+            }
+            Next::Later(error) => self.wait(error).await.map(|()| None),
+            Next::Repeat(error) => {
+                self.may_have_run = true;
+                self.wait(error).await.map(|()| None)
+            }
+            Next::TimedOut(error) if !self.second_chance => Err(Ended::Failed(error)),
+            Next::TimedOut(_) => {
+                self.may_have_run = true;
+                self.second_chance = false;
+                self.deadline = deadline(patience);
+                Ok(None)
+            }
+        }
+    }
+
+    async fn wait(&mut self, error: Error) -> Result<(), Ended> {
+        let wake = Instant::now() + self.backoff.wait();
+        if wake >= self.deadline {
+            return Err(Ended::Failed(error));
+        }
+        sleep_until(wake).await;
+        Ok(())
     }
 }
 
@@ -280,11 +374,15 @@ async fn with_connection(
     }
 }
 
-/// `MOVED 3999 127.0.0.1:6381`.
-fn redirect_target(cluster: &Cluster, error: &ServerError) -> Option<Arc<Node>> {
+/// `MOVED 3999 127.0.0.1:6381`; without a host it is the answering node's.
+fn redirect_target(cluster: &Cluster, up: &Up, error: &ServerError) -> Option<Arc<Node>> {
     let target = error.message.split_whitespace().nth(1)?;
     // IPv6 addresses come without brackets here: the last colon is the port's.
     let (host, port) = target.rsplit_once(':')?;
+    let host = match (host, &up.address) {
+        ("" | "?", Address::Tcp(own, _)) => own,
+        (host, _) => host,
+    };
     Some(cluster.node_at(&Address::Tcp(host.to_owned(), port.parse().ok()?)))
 }
 

@@ -1,65 +1,78 @@
 //! A connection for one user: blocking pops and WAIT, which would hold up everyone else on a shared one.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyplane_key::Command;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-use crate::core;
+use crate::core::{self, deadline};
 use crate::error::{Cause, Error, Operation};
 use crate::handle::{Handle, operation, read};
-use crate::node::Node;
+use crate::node::{Lent, Node};
 use crate::reply::{FromReply, Reply};
 use crate::slot::Slot;
-use crate::wire::{Batch, Request, Wire};
+use crate::wire::{Batch, Request};
 use crate::write::{self, Plan};
 
-/// A connection of its own to the server that has one slot. Goes back to the pool when dropped.
+/// A connection of its own to the server that has one slot. Goes back to the pool when dropped. When it is lost, or the slot
+/// moves, the command under way fails and the next one finds the right server.
 #[derive(Debug)]
 pub struct Dedicated {
     handle: Handle,
     slot: Slot,
+    /// `None` while a command is under way, so that one whose caller went away is not lent again; and when it was lost.
+    seat: Option<Seat>,
+}
+
+/// A connection and its place in the pool of its server.
+#[derive(Debug)]
+struct Seat {
     node: Arc<Node>,
-    /// `None` while a command is under way, so that one whose caller went away is not lent again.
-    wire: Option<Wire>,
+    lent: Lent,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Dedicated {
     pub(crate) async fn open(handle: &Handle, slot: Slot) -> Result<Self, Error> {
         let operation = Operation { name: "dedicated", pattern: "", writes: false };
-        let deadline = Instant::now() + handle.patience;
-        let (node, _) = handle.core.connection(&operation, None, slot, deadline).await?;
-        let permit = permit(handle, &node, &operation, deadline).await?;
-        let wire = open_wire(&node, &operation, deadline).await?;
+        let seat = take_seat(handle, slot, &operation, deadline(handle.patience)).await?;
         handle.metrics().dedicated_opened();
-        Ok(Self { handle: handle.clone(), slot, node, wire: Some(wire), _permit: permit })
+        Ok(Self { handle: handle.clone(), slot, seat: Some(seat) })
     }
 
     /// Runs a command here. Its deadline is the time it may block and that of any operation on top; a command that blocks
     /// for ever has none, but ends when the connection does. Never repeated.
+    ///
+    /// A command that blocks cannot be inside a script: the TTL of what it moves follows it in the same packet.
     pub async fn run<R: FromReply>(&mut self, command: Command<R>) -> Result<R, Error> {
         let operation = operation(&command);
         let refuse = |cause| Error::refused(operation.clone(), cause);
-        let slot = Slot::of(command.key());
-        if self.handle.core.is_cluster() && slot != self.slot {
+        let slot = self.handle.core.slot(command.key());
+        if slot != self.slot {
             return Err(refuse(Cause::CrossSlot(self.slot.number(), slot.number())));
         }
         self.handle.check_slots(&command).map_err(refuse)?;
-        let requests = match write::plan(&self.handle.rules, &command).map_err(refuse)? {
-            Plan::Plain(request) => vec![request],
-            // A command that waits cannot be inside a script: the TTL follows it.
-            Plan::Guarded(guard) if command.blocks().is_some() => guard.command_then_expiry(&command),
-            Plan::Guarded(guard) => vec![guard.by_sha(&command).with_source(write::SOURCE)],
+        let (batch, guard) = match write::plan(&self.handle.rules, &command).map_err(refuse)? {
+            Plan::Plain(request) => (Batch::new([request]), None),
+            Plan::Guarded(guard) if command.blocks().is_some() => {
+                (Batch::new(guard.command_then_expiry(&command)), None)
+            }
+            Plan::Guarded(guard) => {
+                let request = guard.by_sha(&command).with_source(write::SOURCE);
+                (Batch::new([request]), Some(guard))
+            }
         };
         let patience = match command.blocks() {
             None => Some(self.handle.patience),
             Some(Duration::ZERO) => None,
-            Some(block) => Some(block + self.handle.patience),
+            Some(block) => Some(block.saturating_add(self.handle.patience)),
         };
-        let reply = self.send(&operation, Batch::new(requests), patience).await?;
+        let reply = match (self.send(&operation, batch, patience).await, guard) {
+            (Err(error), Some(guard)) => return Err(guard.explain(error)),
+            (outcome, _) => outcome?,
+        };
         read(&operation, reply)
     }
 
@@ -68,7 +81,7 @@ impl Dedicated {
         let operation = Operation { name: "WAIT", pattern: "", writes: false };
         let request =
             Request::new("WAIT").arg(replicas.to_string()).arg(longest.as_millis().max(1).to_string());
-        let patience = longest + self.handle.patience;
+        let patience = longest.saturating_add(self.handle.patience);
         let reply = self.send(&operation, Batch::new([request]), Some(patience)).await?;
         read(&operation, reply)
     }
@@ -79,26 +92,20 @@ impl Dedicated {
         batch: Batch,
         patience: Option<Duration>,
     ) -> Result<Reply, Error> {
-        let wire = match self.wire.take() {
-            Some(wire) => wire,
-            // The one before was lost.
-            None => open_wire(&self.node, operation, Instant::now() + self.handle.patience).await?,
+        let seat = match self.seat.take() {
+            Some(seat) => seat,
+            // The one before was lost, or its server is no longer the right one.
+            None => take_seat(&self.handle, self.slot, operation, deadline(self.handle.patience)).await?,
         };
         let counters = self.handle.metrics().operation(operation.name, operation.pattern);
         let start = Instant::now();
-        let sent = wire.send_all(&batch);
+        let sent = seat.lent.wire.send_all(&batch);
         let replies = match patience {
-            Some(patience) => timeout(patience, sent).await,
+            Some(patience) => timeout_at(deadline(patience), sent).await,
             None => Ok(sent.await),
         };
         let outcome = match replies {
-            Ok(Ok(replies)) => {
-                self.wire = Some(wire);
-                match replies.into_iter().next().unwrap_or(Reply::Nil) {
-                    Reply::Error(error) => Err(Error::answered(operation.clone(), error, false)),
-                    reply => Ok(reply),
-                }
-            }
+            Ok(Ok(replies)) => self.answered(operation, seat, replies).await,
             Ok(Err(error)) => Err(core::lost(operation, &error)),
             Err(_) => Err(Error::open(operation.clone(), Cause::TimedOut(patience.unwrap_or_default()))),
         };
@@ -106,17 +113,62 @@ impl Dedicated {
             Ok(_) => counters.answered(start.elapsed()),
             Err(_) => counters.failed(start.elapsed()),
         }
+        self.handle.metrics().reached(!matches!(&outcome, Err(error) if error.is_unanswered()));
         outcome
+    }
+
+    /// The answer to the command, unless it, or the TTL that follows it, is an error.
+    async fn answered(
+        &mut self,
+        operation: &Operation,
+        seat: Seat,
+        replies: Vec<Reply>,
+    ) -> Result<Reply, Error> {
+        let mut replies = replies.into_iter();
+        let first = replies.next().unwrap_or(Reply::Nil);
+        let error = match &first {
+            Reply::Error(error) => error.clone(),
+            _ => match replies.next() {
+                Some(Reply::Error(error)) => {
+                    self.seat = Some(seat);
+                    return Err(Error::open(operation.clone(), Cause::Script(error)));
+                }
+                _ => {
+                    self.seat = Some(seat);
+                    return Ok(first);
+                }
+            },
+        };
+        if matches!(error.code.as_str(), "MOVED" | "ASK" | "READONLY" | "CLUSTERDOWN") {
+            self.handle.core.misdirected(&seat.node, &error).await;
+        } else {
+            self.seat = Some(seat);
+        }
+        Err(Error::answered(operation.clone(), error, false))
     }
 }
 
 impl Drop for Dedicated {
     fn drop(&mut self) {
         self.handle.metrics().dedicated_closed();
-        if let Some(wire) = self.wire.take() {
-            self.node.idle.lock().unwrap_or_else(PoisonError::into_inner).push(wire);
+        if let Some(Seat { node, lent, _permit }) = self.seat.take() {
+            node.give_back(lent);
         }
     }
+}
+
+/// A connection to the server that has the slot, and its place in the pool there.
+async fn take_seat(
+    handle: &Handle,
+    slot: Slot,
+    operation: &Operation,
+    deadline: Instant,
+) -> Result<Seat, Error> {
+    let (node, _) = handle.core.connection(operation, None, slot, deadline).await?;
+    let permit = permit(handle, &node, operation, deadline).await?;
+    let lent = node.another(deadline).await;
+    let lent = lent.map_err(|down| Error::refused(operation.clone(), down.cause()))?;
+    Ok(Seat { node, lent, _permit: permit })
 }
 
 /// A place in the pool, waited for until the deadline.
@@ -129,27 +181,21 @@ async fn permit(
     if let Ok(permit) = Arc::clone(&node.permits).try_acquire_owned() {
         return Ok(permit);
     }
+    let size = handle.core.context.options.pool_size;
     handle.metrics().pool_waits();
     let start = Instant::now();
-    match timeout_at(deadline, Arc::clone(&node.permits).acquire_owned()).await {
-        Ok(Ok(permit)) => Ok(permit),
+    // A pool of one has its shared connection and never another.
+    let waited = if size > 1 {
+        timeout_at(deadline, Arc::clone(&node.permits).acquire_owned()).await.ok()
+    } else {
+        None
+    };
+    match waited {
+        Some(Ok(permit)) => Ok(permit),
         _ => {
             handle.metrics().pool_exhausted();
-            let size = handle.core.context.options.pool_size;
             let cause = Cause::PoolExhausted { size, waited: start.elapsed() };
             Err(Error::refused(operation.clone(), cause))
         }
     }
-}
-
-/// One that lies idle and still answers, or a new one.
-async fn open_wire(node: &Arc<Node>, operation: &Operation, deadline: Instant) -> Result<Wire, Error> {
-    let idle = || node.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    while let Some(wire) = idle() {
-        // It may have been cut while nobody looked.
-        if matches!(timeout_at(deadline, wire.send(&Request::new("PING"))).await, Ok(Ok(_))) {
-            return Ok(wire);
-        }
-    }
-    node.another(deadline).await.map_err(|down| Error::refused(operation.clone(), down.cause()))
 }

@@ -112,6 +112,14 @@ pub enum Cause {
         /// What the last attempt met.
         why: String,
     },
+    /// The server does not let us in: a wrong password, a missing certificate. Nothing was sent.
+    #[error("{address} cannot be reached: {why}")]
+    Refused {
+        /// The server.
+        address: String,
+        /// What it says.
+        why: String,
+    },
     /// All connections for blocking operations are in use.
     #[error("all {size} connections of the pool are in use; waited {waited:?}")]
     PoolExhausted {
@@ -168,13 +176,24 @@ impl Error {
         Self(Box::new(Inner { operation, cause, applied }))
     }
 
+    /// The same, after an attempt that may have been applied.
+    pub(crate) fn open_too(mut self) -> Self {
+        if self.0.operation.writes {
+            self.0.applied = Applied::Maybe;
+        }
+        self
+    }
+
     /// An error that the server answered with.
     pub(crate) fn answered(operation: Operation, error: ServerError, is_script: bool) -> Self {
+        let busy = |error: &ServerError| error.message.contains("is busy running a script");
         let cause = match error.code.as_str() {
+            "HALFDONE" => Cause::Script(error),
+            _ if error.is_passing(is_script) => Cause::NotNow(error),
+            "BUSY" if !is_script || busy(&error) => Cause::NotNow(error),
             "READONLY" => Cause::ReadOnlyServer,
             "OOM" => Cause::OutOfMemory(error.message),
-            "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "NOREPLICAS" | "MISCONF" | "BUSY"
-            | "MOVED" | "ASK" => Cause::NotNow(error),
+            "NOREPLICAS" | "MISCONF" if !is_script => Cause::NotNow(error),
             "NOPERM" if is_script && !error.message.contains("evalsha") => Cause::Script(error),
             "NOPERM" | "NOAUTH" | "WRONGPASS" => Cause::Denied(error),
             "NOSCRIPT" => Cause::ScriptForgotten,
@@ -188,6 +207,12 @@ impl Error {
         } else {
             Self::refused(operation, cause)
         }
+    }
+
+    /// The same failure of another operation.
+    pub(crate) fn about(mut self, operation: Operation) -> Self {
+        self.0.operation = operation;
+        self
     }
 
     /// What was to be done.
@@ -204,7 +229,10 @@ impl Error {
 
     /// Whether no server answered at all.
     pub(crate) fn is_unanswered(&self) -> bool {
-        matches!(self.0.cause, Cause::Unreachable { .. } | Cause::TimedOut(_) | Cause::ConnectionLost(_))
+        matches!(
+            self.0.cause,
+            Cause::Unreachable { .. } | Cause::Refused { .. } | Cause::TimedOut(_) | Cause::ConnectionLost(_)
+        )
     }
 
     /// Whether it may have taken effect nevertheless.

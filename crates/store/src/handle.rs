@@ -39,8 +39,8 @@ impl Handle {
         let job = |request| Job {
             operation: &operation,
             request,
-            slot: Slot::of(command.key()),
-            repeatable: command.effect().repeatable(),
+            slot: self.core.slot(command.key()),
+            repeatable: command.is_repeatable(),
             is_script: false,
         };
         let reply = match write::plan(&self.rules, &command).map_err(refuse)? {
@@ -60,7 +60,7 @@ impl Handle {
         let operation = call_operation(&call);
         let refuse = |cause| Error::refused(operation.clone(), cause);
         self.rules.check_call(&call).map_err(refuse)?;
-        let slot = script::slot(&call, self.core.is_cluster()).map_err(refuse)?;
+        let slot = script::slot(&call, &self.core).map_err(refuse)?;
         let request = script::by_sha(&self.rules, &call);
         let job = Job {
             operation: &operation,
@@ -81,7 +81,7 @@ impl Handle {
     /// A connection of its own to the server that has this key, for blocking commands and WAIT. Waits for a free one as
     /// long as an operation may take.
     pub async fn dedicated<T: Kind>(&self, key: &Key<T>) -> Result<Dedicated, Error> {
-        Dedicated::open(self, Slot::of(key.as_str().as_bytes())).await
+        Dedicated::open(self, self.core.slot(key.as_str().as_bytes())).await
     }
 
     /// The same handle with another deadline for each operation.

@@ -3,12 +3,14 @@
 //! What it promises:
 //!
 //! - **Nothing is written without its TTL.** A [`Handle`] knows the contract: writes get the TTL of their key in the same
-//!   atomic step, and are refused over a limit, with an id of an old shape, or when the component may not do that.
-//! - **Every operation ends** in its answer or in an [`Error`] within its deadline, whatever the server and the network do,
-//!   and the next one works again when they do, without a restart.
-//! - **Nothing is repeated silently** unless twice is the same as once. An error says whether the operation may have been
-//!   applied and whether it may be tried again. "Redis is down" is never "no such thing".
-//! - **A server is looked at first** ([`fitness`]): too old, or dropping keys for want of memory, it is refused by name.
+//!   atomic step, and are refused over a limit, with an id of an old shape, or when the component may not do that. (One
+//!   exception: a blocking move, whose TTL follows it in the same packet.)
+//! - **Every operation ends** in its answer or in an [`Error`] within its deadline (two of them where it may be repeated
+//!   after a timeout), whatever the server and the network do, and the next one works again when they do, without a restart.
+//! - **Nothing is repeated silently** but reads and SET, and what the caller calls repeatable. An error says whether the
+//!   operation may have been applied and whether it may be tried again. "Redis is down" is never "no such thing".
+//! - **A server is looked at first** ([`fitness`]): when the store opens, each master that is too old, or drops keys for want
+//!   of memory, is refused by name.
 //!
 //! What it does not promise: Redis replicates asynchronously, so a failover may lose writes that were answered. WAIT
 //! ([`Dedicated::wait_for_replicas`]) makes that rarer, not impossible.

@@ -197,7 +197,7 @@ pub struct Snapshot {
     pub connections_lost: u64,
     /// Share of attempts that succeeded; 1 before the first.
     pub connection_success_rate: f64,
-    /// Connections for blocking operations that are open.
+    /// Connections for blocking operations that are lent.
     pub dedicated_open: u64,
     /// How often an operation had to wait for one of them.
     pub pool_waits: u64,
@@ -314,7 +314,8 @@ impl Latency {
     /// The average; zero before the first.
     #[must_use]
     pub fn mean(&self) -> Duration {
-        u32::try_from(self.count()).ok().and_then(|count| self.total.checked_div(count)).unwrap_or_default()
+        let micros = self.total.as_micros() / u128::from(self.count()).max(1);
+        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
     /// The time that this share of operations stayed within, to within half; zero before the first.

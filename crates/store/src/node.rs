@@ -16,6 +16,9 @@ use crate::wire::{Request, Session, Wire, WireError};
 use crate::{Cause, Options};
 use keyplane_url::Address;
 
+/// How long an idle connection may take to show that it is alive.
+const IDLE_PATIENCE: Duration = Duration::from_millis(100);
+
 /// What all servers of a store have in common.
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -42,7 +45,15 @@ pub(crate) struct Node {
     /// Permits for connections of their own; the shared one is not counted here.
     pub(crate) permits: Arc<Semaphore>,
     /// Connections of their own that nobody uses at the moment.
-    pub(crate) idle: Mutex<Vec<Wire>>,
+    idle: Mutex<Vec<Lent>>,
+}
+
+/// A connection beside the shared one, and the one that was shared when it was made: after a failover it may lead to a
+/// server that is no longer the right one.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    pub(crate) wire: Wire,
+    generation: u64,
 }
 
 #[derive(Debug)]
@@ -62,10 +73,21 @@ pub(crate) struct Up {
 }
 
 impl Up {
-    /// The scripts among these that the server was not given yet; from now on it counts as having them.
-    pub(crate) fn not_loaded(&self, scripts: &[(&'static str, &'static str)]) -> Vec<&'static str> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        scripts.iter().filter(|(sha, _)| loaded.insert(sha)).map(|(_, source)| *source).collect()
+    /// The scripts among these that the server was not given yet, each once.
+    pub(crate) fn not_loaded(
+        &self,
+        scripts: &[(&'static str, &'static str)],
+    ) -> Vec<(&'static str, &'static str)> {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut missing: Vec<_> = scripts.iter().filter(|(sha, _)| !loaded.contains(sha)).copied().collect();
+        missing.sort_unstable_by_key(|(sha, _)| *sha);
+        missing.dedup_by_key(|(sha, _)| *sha);
+        missing
+    }
+
+    /// The server has said that it has this script.
+    pub(crate) fn has_loaded(&self, sha: &'static str) {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(sha);
     }
 
     /// The server has lost its scripts.
@@ -85,7 +107,8 @@ pub(crate) struct Down {
 
 impl Down {
     pub(crate) fn cause(self) -> Cause {
-        Cause::Unreachable { address: self.address, why: self.why.to_string() }
+        let (address, why) = (self.address, self.why.to_string());
+        if self.refused { Cause::Refused { address, why } } else { Cause::Unreachable { address, why } }
     }
 
     pub(crate) fn is_final(&self) -> bool {
@@ -171,6 +194,7 @@ impl Node {
         tokio::spawn(async move {
             let alive = matches!(timeout(patience, up.wire.send(&Request::new("PING"))).await, Ok(Ok(_)));
             node.probing.store(false, Ordering::Relaxed);
+            node.context.metrics.reached(alive);
             if !alive {
                 node.lost(&up, "it no longer answers");
             }
@@ -181,7 +205,7 @@ impl Node {
     pub(crate) async fn check(self: &Arc<Self>) {
         let Some(up) = self.up_now() else { return };
         if let Finder::Sentinels(sentinels) = &self.finder
-            && let Ok(master) = sentinels.master(&self.context.session).await
+            && let Ok(master) = sentinels.master(&self.context).await
             && master != up.address
         {
             self.lost(&up, "sentinels name another master");
@@ -207,7 +231,7 @@ impl Node {
         metrics.connecting();
         let address = match &self.finder {
             Finder::Fixed(address) => Ok(address.clone()),
-            Finder::Sentinels(sentinels) => sentinels.master(&self.context.session).await,
+            Finder::Sentinels(sentinels) => sentinels.master(&self.context).await,
         };
         let generation = self.generations.fetch_add(1, Ordering::Relaxed);
         let lost = Arc::new(AtomicBool::new(false));
@@ -229,7 +253,20 @@ impl Node {
         }
     }
 
+    /// Connects, logs in and sees that it is the right server, all within the time for connecting.
     async fn open(
+        self: &Arc<Self>,
+        address: &Address,
+        watched: Option<(u64, Arc<AtomicBool>)>,
+    ) -> Result<(Wire, Address), WireError> {
+        let longest = self.context.options.connect_timeout;
+        match timeout(longest, self.open_unbounded(address, watched)).await {
+            Ok(opened) => opened,
+            Err(_) => Err(WireError::Broken(format!("no answer within {longest:?}"))),
+        }
+    }
+
+    async fn open_unbounded(
         self: &Arc<Self>,
         address: &Address,
         watched: Option<(u64, Arc<AtomicBool>)>,
@@ -250,21 +287,53 @@ impl Node {
         Ok((wire, address.clone()))
     }
 
-    /// A connection beside the shared one.
-    pub(crate) async fn another(self: &Arc<Self>, until: Instant) -> Result<Wire, Down> {
+    /// A connection beside the shared one: one that lies idle and still answers, or a new one.
+    pub(crate) async fn another(self: &Arc<Self>, until: Instant) -> Result<Lent, Down> {
         let up = self.up(until).await?;
+        while let Some(lent) = self.take_idle(up.generation) {
+            // It may have been cut while nobody looked; a silent one must not eat the whole deadline.
+            let short = until.min(Instant::now() + IDLE_PATIENCE);
+            if matches!(timeout_at(short, lent.wire.send(&Request::new("PING"))).await, Ok(Ok(_))) {
+                return Ok(lent);
+            }
+        }
         let metrics = &self.context.metrics;
         metrics.connecting();
-        match self.open(&up.address, None).await {
+        let opened = match timeout_at(until, self.open(&up.address, None)).await {
+            Ok(opened) => opened,
+            Err(_) => Err(WireError::Broken("no answer in time".to_owned())),
+        };
+        match opened {
             Ok((wire, _)) => {
                 metrics.connected();
-                Ok(wire)
+                Ok(Lent { wire, generation: up.generation })
             }
             Err(error) => {
                 metrics.connect_failed();
                 let refused = matches!(error, WireError::Refused(_));
                 Err(Down { why: error.to_string().into(), address: up.address.to_string(), refused })
             }
+        }
+    }
+
+    fn take_idle(&self, generation: u64) -> Option<Lent> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|lent| lent.generation == generation);
+        idle.pop()
+    }
+
+    /// Takes a connection back, unless the server may be another one by now.
+    pub(crate) fn give_back(&self, lent: Lent) {
+        if self.up_now().is_some_and(|up| up.generation == lent.generation) {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(lent);
+        }
+    }
+
+    /// Where it is, as far as anyone knows.
+    pub(crate) fn shown(&self) -> String {
+        match &*self.link.borrow() {
+            Link::Up(up) => up.address.to_string(),
+            Link::Down(down) => down.address.clone(),
         }
     }
 }

@@ -1,16 +1,18 @@
 //! Several commands and scripts in one round trip per server.
 //!
 //! Not a transaction: each entry succeeds or fails by itself, and on Cluster the parts for different servers run side by
-//! side. Entries for one key keep their order. Nothing that may have been applied is sent twice.
+//! side. Entries for one key keep their order: one that its server put off is not run after a later one of its slot has run,
+//! but answered as not applied. Nothing that may have been applied is sent twice.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use keyplane_key::{Call, Command};
+use rustc_hash::FxHashMap;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::core::{self, Core, Job};
+use crate::core::{self, Core, Job, deadline};
 use crate::error::{Cause, Error, Operation};
 use crate::handle::{Handle, call_operation, operation};
 use crate::node::{Node, Up};
@@ -24,59 +26,76 @@ use crate::{UnexpectedReply, script};
 #[must_use = "a pipeline does nothing until it is sent"]
 pub struct Pipeline<'h> {
     handle: &'h Handle,
-    entries: Vec<Result<Entry, Error>>,
+    group: Group,
+    /// What the contract refuses, by place.
+    refused: Vec<(usize, Error)>,
+    count: usize,
 }
 
-/// One entry, ready to be sent.
+/// What goes to one server; the requests apart from what is known about them, because they are handed over as they are.
+#[derive(Default)]
+struct Group {
+    requests: Vec<Request>,
+    entries: Vec<Entry>,
+}
+
+/// What is known about an entry.
 struct Entry {
-    request: Request,
-    sent: Sent,
-}
-
-/// What is known about an entry once it is sent.
-struct Sent {
+    /// Its place in the pipeline.
+    place: usize,
     operation: Operation,
     slot: Slot,
     repeatable: bool,
     /// SHA and source.
     script: Option<(&'static str, &'static str)>,
     is_call: bool,
-    guard: Option<Guard>,
+    guard: Option<Box<Guard>>,
 }
 
 impl<'h> Pipeline<'h> {
     pub(crate) fn new(handle: &'h Handle) -> Self {
-        Self { handle, entries: Vec::new() }
+        Self { handle, group: Group::default(), refused: Vec::new(), count: 0 }
     }
 
     /// Adds a command. What the contract refuses is an error of this entry; the others are sent.
     #[allow(clippy::needless_pass_by_value, reason = "as Handle::run: a command is spent when it is sent")]
     pub fn run<R>(mut self, command: Command<R>) -> Self {
         let prepared = self.prepare(&command);
-        self.entries.push(prepared);
+        self.add(prepared);
         self
     }
 
     /// Adds a script.
     pub fn call<R>(mut self, call: impl Into<Call<R>>) -> Self {
         let prepared = self.prepare_call(&call.into());
-        self.entries.push(prepared);
+        self.add(prepared);
         self
     }
 
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.count
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.count == 0
     }
 
-    fn prepare<R>(&self, command: &Command<R>) -> Result<Entry, Error> {
+    fn add(&mut self, prepared: Result<(Request, Entry), Error>) {
+        match prepared {
+            Ok((request, entry)) => {
+                self.group.requests.push(request);
+                self.group.entries.push(entry);
+            }
+            Err(error) => self.refused.push((self.count, error)),
+        }
+        self.count += 1;
+    }
+
+    fn prepare<R>(&self, command: &Command<R>) -> Result<(Request, Entry), Error> {
         let operation = operation(command);
         let refuse = |cause| Error::refused(operation.clone(), cause);
         if command.blocks().is_some() {
@@ -84,54 +103,41 @@ impl<'h> Pipeline<'h> {
         }
         self.handle.check_slots(command).map_err(refuse)?;
         let plan = write::plan(&self.handle.rules, command).map_err(refuse)?;
-        let (slot, repeatable) = (Slot::of(command.key()), command.effect().repeatable());
         let (request, script, guard) = match plan {
             Plan::Plain(request) => (request, None, None),
-            Plan::Guarded(guard) => (guard.by_sha(command), Some((write::sha(), write::SOURCE)), Some(guard)),
+            Plan::Guarded(guard) => {
+                (guard.by_sha(command), Some((write::sha(), write::SOURCE)), Some(Box::new(guard)))
+            }
         };
-        Ok(Entry { request, sent: Sent { operation, slot, repeatable, script, is_call: false, guard } })
+        let (slot, repeatable) = (self.handle.core.slot(command.key()), command.is_repeatable());
+        Ok((request, Entry { place: self.count, operation, slot, repeatable, script, is_call: false, guard }))
     }
 
-    fn prepare_call<R>(&self, call: &Call<R>) -> Result<Entry, Error> {
+    fn prepare_call<R>(&self, call: &Call<R>) -> Result<(Request, Entry), Error> {
         let operation = call_operation(call);
         let refuse = |cause| Error::refused(operation.clone(), cause);
         self.handle.rules.check_call(call).map_err(refuse)?;
-        let slot = script::slot(call, self.handle.core.is_cluster()).map_err(refuse)?;
+        let slot = script::slot(call, &self.handle.core).map_err(refuse)?;
         let found = call.script();
         let repeatable = found.repeatable || found.read_only;
-        Ok(Entry {
-            request: script::by_sha(&self.handle.rules, call),
-            sent: Sent {
-                operation,
-                slot,
-                repeatable,
-                script: Some((found.sha, found.source)),
-                is_call: true,
-                guard: None,
-            },
-        })
+        let script = Some((found.sha, found.source));
+        let request = script::by_sha(&self.handle.rules, call);
+        Ok((
+            request,
+            Entry { place: self.count, operation, slot, repeatable, script, is_call: true, guard: None },
+        ))
     }
 
     /// Sends all entries; one answer or error for each, in order. The whole has the deadline of one operation.
     pub async fn send(self) -> Vec<Result<Reply, Error>> {
-        let core = &self.handle.core;
-        let deadline = Instant::now() + self.handle.patience;
-        let mut results: Vec<Option<Result<Reply, Error>>> = Vec::with_capacity(self.entries.len());
-        let mut entries = Vec::with_capacity(self.entries.len());
-        for (index, entry) in self.entries.into_iter().enumerate() {
-            match entry {
-                Ok(entry) => {
-                    results.push(None);
-                    entries.push((index, entry));
-                }
-                Err(error) => results.push(Some(Err(error))),
-            }
+        let (core, patience) = (&self.handle.core, self.handle.patience);
+        let mut results: Results = deliver(core, self.group, deadline(patience), patience).await;
+        results.extend(self.refused.into_iter().map(|(place, error)| (place, Err(error))));
+        // In order already, unless something was refused or several servers answered.
+        if !results.is_sorted_by_key(|(place, _)| *place) {
+            results.sort_unstable_by_key(|(place, _)| *place);
         }
-        for (index, result) in deliver(core, entries, deadline, self.handle).await {
-            results[index] = Some(result);
-        }
-        let missing = || Reply::Error(ServerError::new("ERR", "no answer"));
-        results.into_iter().map(|result| result.unwrap_or_else(|| Ok(missing()))).collect()
+        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Sends all entries and fails with the first error, for callers that treat them as one.
@@ -140,105 +146,146 @@ impl<'h> Pipeline<'h> {
     }
 }
 
-type Indexed = Vec<(usize, Entry)>;
+/// Answers by place.
 type Results = Vec<(usize, Result<Reply, Error>)>;
 
-/// What goes to one server.
-struct Group {
-    node: Arc<Node>,
-    up: Arc<Up>,
-    entries: Indexed,
-}
-
-async fn deliver(core: &Arc<Core>, entries: Indexed, deadline: Instant, handle: &Handle) -> Results {
-    let (groups, mut results) = group(core, entries, deadline).await;
-    if let [_] = groups.as_slice() {
-        // The usual case needs no task of its own.
-        for group in groups {
-            results.extend(deliver_group(Arc::clone(core), group, deadline, handle.patience).await);
-        }
-        return results;
+async fn deliver(core: &Arc<Core>, all: Group, deadline: Instant, patience: Duration) -> Results {
+    if !core.is_cluster() {
+        return connect_and_deliver(core, all, deadline, patience).await;
     }
     let mut parts = JoinSet::new();
-    for group in groups {
-        parts.spawn(deliver_group(Arc::clone(core), group, deadline, handle.patience));
+    for group in by_server(core, all) {
+        let core = Arc::clone(core);
+        // What is known about the entries stays here too: were a part to panic, its entries would still be answered.
+        let told: Vec<_> = group.entries.iter().map(|entry| (entry.place, entry.operation.clone())).collect();
+        let part = tokio::spawn(async move { connect_and_deliver(&core, group, deadline, patience).await });
+        parts.spawn(async move {
+            let open = |(place, operation)| (place, Err(Error::open(operation, Cause::TimedOut(patience))));
+            part.await.unwrap_or_else(|_| told.into_iter().map(open).collect())
+        });
     }
+    let mut results = Results::new();
     while let Some(part) = parts.join_next().await {
         results.extend(part.into_iter().flatten());
     }
     results
 }
 
-/// By server; entries whose server cannot be reached are answered already.
-async fn group(core: &Core, entries: Indexed, deadline: Instant) -> (Vec<Group>, Results) {
+/// By the server that has the slot now. A slot is looked up once, so that its entries stay together; one whose server is not
+/// connected is a group of its own, so that others do not wait for it.
+fn by_server(core: &Core, all: Group) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut results = Results::new();
-    let mut entries = entries.into_iter();
-    while let Some((index, entry)) = entries.next() {
-        match core.connection(&entry.sent.operation, None, entry.sent.slot, deadline).await {
-            Err(error) => results.push((index, Err(error))),
-            Ok((node, up)) => match groups.iter_mut().find(|group| Arc::ptr_eq(&group.up, &up)) {
-                Some(group) => group.entries.push((index, entry)),
-                None => groups.push(Group { node, up, entries: vec![(index, entry)] }),
-            },
-        }
-        if let (false, Some(only)) = (core.is_cluster(), groups.first_mut()) {
-            only.entries.extend(&mut entries);
-        }
+    let mut servers: Vec<(*const Node, usize)> = Vec::new();
+    let mut slots: FxHashMap<Slot, usize> = FxHashMap::default();
+    for (request, entry) in all.requests.into_iter().zip(all.entries) {
+        let place = *slots.entry(entry.slot).or_insert_with(|| {
+            let server = core.connected_node(entry.slot).map(|node| Arc::as_ptr(&node));
+            let known = server.and_then(|server| servers.iter().find(|(known, _)| *known == server).copied());
+            known.map_or_else(
+                || {
+                    groups.push(Group::default());
+                    servers.extend(server.map(|server| (server, groups.len() - 1)));
+                    groups.len() - 1
+                },
+                |(_, place)| place,
+            )
+        });
+        groups[place].requests.push(request);
+        groups[place].entries.push(entry);
     }
-    (groups, results)
+    groups
+}
+
+async fn connect_and_deliver(core: &Core, group: Group, deadline: Instant, patience: Duration) -> Results {
+    let Some(first) = group.entries.first() else { return Results::new() };
+    match core.connection(&first.operation, None, first.slot, deadline).await {
+        Ok((node, up)) => deliver_group(core, &node, &up, group, deadline, patience).await,
+        Err(error) => failed(core, group.entries, |operation| error.clone().about(operation.clone())),
+    }
 }
 
 /// Sends a group, scripts that its server does not have first.
-async fn deliver_group(core: Arc<Core>, group: Group, deadline: Instant, patience: Duration) -> Results {
-    let Group { node, up, entries } = group;
-    let scripts: Vec<_> = entries.iter().filter_map(|(_, entry)| entry.sent.script).collect();
-    let load = |source| Request::new("SCRIPT").arg("LOAD").arg(source);
-    let mut requests: Vec<Request> = up.not_loaded(&scripts).into_iter().map(load).collect();
-    let ahead = requests.len();
-    let mut sent = Vec::with_capacity(entries.len());
-    for (index, entry) in entries {
-        requests.push(entry.request);
-        sent.push((index, entry.sent));
-    }
-    let batch = Batch::new(requests);
+async fn deliver_group(
+    core: &Core,
+    node: &Arc<Node>,
+    up: &Arc<Up>,
+    group: Group,
+    deadline: Instant,
+    patience: Duration,
+) -> Results {
+    let Group { requests, entries } = group;
+    let scripts: Vec<_> = entries.iter().filter_map(|entry| entry.script).collect();
+    let missing = up.not_loaded(&scripts);
+    let loads = missing.iter().map(|(_, source)| Request::new("SCRIPT").arg("LOAD").arg(source));
+    let ahead = missing.len();
+    let batch = Batch::new(loads.chain(requests));
     let replies = match timeout_at(deadline, up.wire.send_all(&batch)).await {
         Ok(Ok(replies)) => replies,
         Ok(Err(error)) => {
-            node.lost(&up, &error.to_string());
-            return failed(&core, sent, |operation| core::lost(operation, &error));
+            node.lost(up, &error.to_string());
+            return failed(core, entries, |operation| core::lost(operation, &error));
         }
         Err(_) => {
-            node.suspect(&up);
+            node.suspect(up);
             let cause = Cause::TimedOut(patience);
-            return failed(&core, sent, |operation| Error::open(operation.clone(), cause.clone()));
+            return failed(core, entries, |operation| Error::open(operation.clone(), cause.clone()));
         }
     };
-    let mut results = Results::with_capacity(sent.len());
-    let mut tally = Tally::new(&core);
-    for (number, ((index, entry), reply)) in sent.into_iter().zip(replies.into_iter().skip(ahead)).enumerate()
-    {
-        tally.count(&entry.operation, matches!(reply, Reply::Error(_)));
-        let result = match reply {
-            Reply::Error(error) => {
-                let again = || batch.request(ahead + number);
-                settle(&core, &up, &entry, error, again, deadline).await
-            }
-            reply => Ok(reply),
-        };
-        results.push((index, result));
+    let mut replies = replies.into_iter();
+    for ((sha, _), reply) in missing.iter().zip(&mut replies) {
+        if !matches!(reply, Reply::Error(_)) {
+            up.has_loaded(sha);
+        }
     }
+    let replies: Vec<Reply> = replies.collect();
+    let ran = last_run(&entries, &replies);
+    let mut results = Results::with_capacity(entries.len());
+    let mut tally = Tally::new(core);
+    for (number, (entry, reply)) in entries.into_iter().zip(replies).enumerate() {
+        let (result, counted) = match reply {
+            Reply::Error(error) => {
+                let overtaken = ran.get(&entry.slot).is_some_and(|last| *last > number);
+                let again = || (!overtaken).then(|| batch.request(ahead + number)).flatten();
+                settle(core, (node, up), &entry, error, again, deadline).await
+            }
+            reply => (Ok(reply), Counted::No),
+        };
+        if counted == Counted::No {
+            tally.count(&entry.operation, result.is_err());
+        }
+        results.push((entry.place, result));
+    }
+    core.context.metrics.reached(true);
     results
 }
 
-fn failed(core: &Core, sent: Vec<(usize, Sent)>, error: impl Fn(&Operation) -> Error) -> Results {
+/// The last entry of each slot that was run, where anything was put off; nothing in the usual case.
+fn last_run(entries: &[Entry], replies: &[Reply]) -> FxHashMap<Slot, usize> {
+    let put_off = |entry: &Entry, reply: &Reply| matches!(reply, Reply::Error(error) if is_put_off(error, entry.is_call));
+    let mut last = FxHashMap::default();
+    if entries.iter().zip(replies).any(|(entry, reply)| put_off(entry, reply)) {
+        for (number, (entry, reply)) in entries.iter().zip(replies).enumerate() {
+            if !put_off(entry, reply) {
+                last.insert(entry.slot, number);
+            }
+        }
+    }
+    last
+}
+
+/// Not run, and may be run by itself.
+fn is_put_off(error: &ServerError, is_call: bool) -> bool {
+    error.is_passing(is_call) || matches!(error.code.as_str(), "NOSCRIPT" | "READONLY")
+}
+
+fn failed(core: &Core, entries: Vec<Entry>, error: impl Fn(&Operation) -> Error) -> Results {
     let mut tally = Tally::new(core);
     core.context.metrics.reached(false);
-    let fail = |(index, entry): (usize, Sent)| {
+    let fail = |entry: Entry| {
         tally.count(&entry.operation, true);
-        (index, Err(error(&entry.operation)))
+        (entry.place, Err(error(&entry.operation)))
     };
-    sent.into_iter().map(fail).collect()
+    entries.into_iter().map(fail).collect()
 }
 
 /// Counts entries of one kind in one go: most pipelines hold many of few kinds.
@@ -279,50 +326,60 @@ impl Drop for Tally<'_> {
     }
 }
 
-/// An error of one entry. What the server did not run because it is elsewhere or not ready is run by itself.
+/// An error of one entry. What the server did not run because it is elsewhere or not ready is run by itself, and counted
+/// there: then nothing is left to count.
 async fn settle(
     core: &Core,
-    up: &Up,
-    entry: &Sent,
+    (node, up): (&Arc<Node>, &Arc<Up>),
+    entry: &Entry,
     error: ServerError,
     again: impl FnOnce() -> Option<Request>,
     deadline: Instant,
-) -> Result<Reply, Error> {
-    let passing = matches!(
-        error.code.as_str(),
-        "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN"
-    );
-    let error = match passing.then(again).flatten() {
-        Some(request) => {
-            let job = Job {
-                operation: &entry.operation,
-                request: &request,
-                slot: entry.slot,
-                repeatable: entry.repeatable,
-                is_script: entry.is_call,
-            };
-            let rest = deadline.saturating_duration_since(Instant::now());
-            // The server that has the key now may not have the script.
-            let source = entry.script.map_or("", |(_, source)| source);
-            match core.evaluate(&job, source, rest).await {
-                Err(error) => error,
-                reply => return reply,
-            }
+) -> (Result<Reply, Error>, Counted) {
+    match error.code.as_str() {
+        "NOSCRIPT" => up.forget_scripts(),
+        // Leaves a master that was demoted, also when nothing but pipelines is sent.
+        "READONLY" if !core.demoted(node, up).await => {
+            return (Err(Error::answered(entry.operation.clone(), error, entry.is_call)), Counted::No);
         }
-        None => Error::answered(entry.operation.clone(), error, entry.is_call),
-    };
-    if matches!(error.cause(), Cause::ScriptForgotten) {
-        up.forget_scripts();
+        _ => {}
     }
-    Err(match &entry.guard {
-        Some(guard) => guard.explain(error),
-        None => error,
-    })
+    let Some(request) = is_put_off(&error, entry.is_call).then(again).flatten() else {
+        let error = Error::answered(entry.operation.clone(), error, entry.is_call);
+        return (Err(entry.explain(error)), Counted::No);
+    };
+    let job = Job {
+        operation: &entry.operation,
+        request: &request,
+        slot: entry.slot,
+        repeatable: entry.repeatable,
+        is_script: entry.is_call,
+    };
+    let rest = deadline.saturating_duration_since(Instant::now());
+    // The server that has the key now may not have the script.
+    let source = entry.script.map_or("", |(_, source)| source);
+    (core.evaluate(&job, source, rest).await.map_err(|error| entry.explain(error)), Counted::Yes)
+}
+
+/// Whether an entry was counted where it was run.
+#[derive(PartialEq)]
+enum Counted {
+    Yes,
+    No,
+}
+
+impl Entry {
+    fn explain(&self, error: Error) -> Error {
+        match &self.guard {
+            Some(guard) => guard.explain(error),
+            None => error,
+        }
+    }
 }
 
 impl std::fmt::Debug for Pipeline<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Pipeline of {}", self.entries.len())
+        write!(f, "Pipeline of {}", self.count)
     }
 }
 

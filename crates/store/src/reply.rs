@@ -38,6 +38,28 @@ impl ServerError {
     pub(crate) fn new(code: &str, message: &str) -> Self {
         Self { code: code.to_owned(), message: message.to_owned() }
     }
+
+    /// Whether the server did not run the command and may do so in a moment, or elsewhere. A script can answer with any
+    /// code, so of a script's errors only those in the server's own words count.
+    pub(crate) fn is_passing(&self, of_script: bool) -> bool {
+        let own_words: &[&str] = match self.code.as_str() {
+            "MOVED" | "ASK" => return !of_script || self.is_redirect(),
+            "TRYAGAIN" => &["Multiple keys request"],
+            "CLUSTERDOWN" => &["The cluster is down", "Hash slot not served"],
+            "LOADING" => &["is loading the dataset in memory"],
+            "MASTERDOWN" => &["Link with MASTER is down"],
+            _ => return false,
+        };
+        !of_script || own_words.iter().any(|words| self.message.contains(words))
+    }
+
+    /// Slot and address, and nothing else.
+    fn is_redirect(&self) -> bool {
+        let mut words = self.message.split_whitespace();
+        let slot = words.next().is_some_and(|slot| slot.parse::<u16>().is_ok());
+        let address = words.next().and_then(|address| address.rsplit_once(':'));
+        slot && address.is_some_and(|(_, port)| port.parse::<u16>().is_ok()) && words.next().is_none()
+    }
 }
 
 impl fmt::Display for ServerError {

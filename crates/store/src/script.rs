@@ -3,6 +3,7 @@
 
 use keyplane_key::{Call, ScriptArg};
 
+use crate::core::Core;
 use crate::error::Cause;
 use crate::rules::Rules;
 use crate::slot::Slot;
@@ -35,11 +36,11 @@ pub(crate) fn by_sha<R>(rules: &Rules, call: &Call<R>) -> Request {
     request
 }
 
-/// The slot of all its keys; on Cluster they must agree.
-pub(crate) fn slot<R>(call: &Call<R>, cluster: bool) -> Result<Slot, Cause> {
-    let mut slots = call.keys().iter().map(|(_, key)| Slot::of(key.as_bytes()));
-    let first = slots.next().unwrap_or_else(|| Slot::of(b""));
-    match slots.find(|slot| cluster && *slot != first) {
+/// The slot of all its keys, which must agree on a cluster.
+pub(crate) fn slot<R>(call: &Call<R>, core: &Core) -> Result<Slot, Cause> {
+    let mut slots = call.keys().iter().map(|(_, key)| core.slot(key.as_bytes()));
+    let first = slots.next().unwrap_or_default();
+    match slots.find(|slot| *slot != first) {
         Some(other) => Err(Cause::CrossSlot(first.number(), other.number())),
         None => Ok(first),
     }

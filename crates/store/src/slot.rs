@@ -1,7 +1,7 @@
 //! Cluster slots.
 
 /// One of the 16,384 parts of a keyspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Slot(u16);
 
 /// How many there are.
@@ -43,22 +43,19 @@ fn tag(key: &[u8]) -> &[u8] {
     }
 }
 
-/// CRC-16/XMODEM, a nibble at a time: a table of 16 entries instead of 256.
+/// CRC-16/XMODEM, a byte at a time.
 fn crc16(bytes: &[u8]) -> u16 {
-    const TABLE: [u16; 16] = table();
-    bytes.iter().fold(0, |crc, &byte| {
-        let crc = (crc << 4) ^ TABLE[usize::from((crc >> 12) as u8 ^ (byte >> 4))];
-        (crc << 4) ^ TABLE[usize::from((crc >> 12) as u8 ^ (byte & 0x0f))]
-    })
+    const TABLE: [u16; 256] = table();
+    bytes.iter().fold(0, |crc, &byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }
 
-const fn table() -> [u16; 16] {
-    let mut table = [0; 16];
+const fn table() -> [u16; 256] {
+    let mut table = [0; 256];
     let mut index = 0;
-    while index < 16 {
-        let mut crc = (index as u16) << 12;
+    while index < 256 {
+        let mut crc = (index as u16) << 8;
         let mut bit = 0;
-        while bit < 4 {
+        while bit < 8 {
             crc = if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 };
             bit += 1;
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyplane_schema::{Broken, Contract};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use crate::Options;
-use crate::core::{Core, Route};
+use crate::core::{Core, Route, deadline};
 use crate::error::{Cause, Error, Operation};
 use crate::fitness::{Facts, Finding, Severity, judge};
 use crate::handle::Handle;
@@ -82,6 +82,16 @@ pub enum HandleError {
     /// The contract is not sound.
     #[error("{0}")]
     Contract(Box<Broken>),
+    /// A setting that the contract does not have, or a duration that no TTL can have.
+    #[error("the setting `{name}` of {contract} {why}")]
+    Setting {
+        /// The contract.
+        contract: String,
+        /// The setting.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The contract has no such component.
     #[error("{contract} has no component `{name}`; there are {known}")]
     Component {
@@ -145,6 +155,7 @@ impl Store {
                 known: known.join(", "),
             });
         }
+        check_settings(contract, settings)?;
         Ok(self.bind(Rules::new(Arc::clone(contract), Some(component), settings)))
     }
 
@@ -188,27 +199,44 @@ impl Store {
         self.metrics().is_healthy()
     }
 
-    /// A command without a key, sent to every server: for tools. Answers by address.
+    /// A command without a key, sent to every server that takes writes: for tools. Answers by address.
     pub async fn ask_all(&self, command: &[&str]) -> Vec<(String, Result<Reply, Error>)> {
         let mut answers = Vec::new();
         for node in self.core.nodes() {
-            let deadline = Instant::now() + self.core.context.options.command_timeout;
-            let operation = Operation { name: "ask", pattern: "", writes: false };
-            answers.push(ask(&node, &operation, command, deadline).await);
+            // Who knows what the command does.
+            let operation = Operation { name: "ask", pattern: "", writes: true };
+            answers.push(ask(&node, &operation, command, self.core.context.options.command_timeout).await);
         }
         answers
     }
+}
+
+fn check_settings(contract: &Contract, settings: &HashMap<String, Duration>) -> Result<(), HandleError> {
+    /// A century: Redis counts in milliseconds, and nobody means more.
+    const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+    for (name, lasts) in settings {
+        let known = contract.keys.iter().any(|key| key.ttl.setting.as_ref() == Some(name));
+        let why = match (known, lasts) {
+            (false, _) => "is not one of its durations",
+            (true, lasts) if lasts.as_millis() == 0 => "is zero: nothing would live",
+            (true, lasts) if *lasts > LONGEST => "is longer than a century",
+            (true, _) => continue,
+        };
+        return Err(HandleError::Setting { contract: contract.name.clone(), name: name.clone(), why });
+    }
+    Ok(())
 }
 
 async fn ask(
     node: &Arc<Node>,
     operation: &Operation,
     command: &[&str],
-    deadline: Instant,
+    patience: Duration,
 ) -> (String, Result<Reply, Error>) {
+    let deadline = deadline(patience);
     let up = match node.up(deadline).await {
         Ok(up) => up,
-        Err(down) => return (String::new(), Err(Error::refused(operation.clone(), down.cause()))),
+        Err(down) => return (node.shown(), Err(Error::refused(operation.clone(), down.cause()))),
     };
     let mut words = command.iter();
     let mut request = Request::new(words.next().copied().unwrap_or("PING"));
@@ -217,8 +245,8 @@ async fn ask(
     let answer = match timeout_at(deadline, up.wire.send(&request)).await {
         Ok(Ok(Reply::Error(error))) => Err(Error::answered(operation.clone(), error, false)),
         Ok(Ok(reply)) => Ok(reply),
-        Ok(Err(error)) => Err(Error::refused(operation.clone(), Cause::ConnectionLost(error.to_string()))),
-        Err(_) => Err(Error::refused(operation.clone(), Cause::TimedOut(deadline.elapsed()))),
+        Ok(Err(error)) => Err(Error::open(operation.clone(), Cause::ConnectionLost(error.to_string()))),
+        Err(_) => Err(Error::open(operation.clone(), Cause::TimedOut(patience))),
     };
     (address, answer)
 }
@@ -226,13 +254,14 @@ async fn ask(
 /// Asks every server for INFO.
 async fn survey(core: &Core, patience: Duration) -> Result<Vec<Server>, Error> {
     let operation = Operation { name: "INFO", pattern: "", writes: false };
-    // A little longer than an attempt to connect takes, so that its own reason is told and not that it has not ended.
-    let deadline = Instant::now() + patience + Duration::from_millis(250);
+    // Longer than an attempt to connect takes, and that of looking for whom to connect to, so that their own reason is told
+    // and not that they have not ended.
+    let patience = patience.saturating_mul(2).saturating_add(Duration::from_millis(250));
     // On Cluster the nodes are not known before the first of them was asked.
-    core.connection(&operation, None, Slot::of(b""), deadline).await?;
+    core.connection(&operation, None, Slot::of(b""), deadline(patience)).await?;
     let mut servers = Vec::new();
     for node in core.nodes() {
-        let (address, answer) = ask(&node, &operation, &["INFO"], deadline).await;
+        let (address, answer) = ask(&node, &operation, &["INFO"], patience).await;
         let facts = match answer? {
             Reply::Bytes(info) => Facts::read(&String::from_utf8_lossy(&info)),
             _ => Facts::default(),
@@ -247,6 +276,9 @@ async fn survey(core: &Core, patience: Duration) -> Result<Vec<Server>, Error> {
 /// Tries the connections now and then, as long as anyone holds the store.
 fn watch_health(core: &Arc<Core>) {
     let interval = core.context.options.health_check_interval;
+    if interval.is_zero() {
+        return;
+    }
     let core = Arc::downgrade(core);
     tokio::spawn(async move {
         loop {
@@ -254,7 +286,7 @@ fn watch_health(core: &Arc<Core>) {
             let Some(core) = core.upgrade() else { return };
             if let Route::Cluster(cluster) = &core.route {
                 // What does not answer now is found again by the operations that need it.
-                let _ = cluster.refresh(&cluster.map()).await;
+                let _ = cluster.refresh(&cluster.map(), None).await;
             }
             for node in core.nodes() {
                 node.check().await;

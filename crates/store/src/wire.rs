@@ -153,6 +153,11 @@ impl Request {
         self.0.arg(arg);
     }
 
+    /// A number, without a string of its own.
+    pub(crate) fn push_number(&mut self, number: u64) {
+        self.0.arg(number);
+    }
+
     /// EVALSHA as EVAL, for a server that does not know the script.
     pub(crate) fn with_source(&self, source: &str) -> Self {
         let mut args = self.0.args_iter().filter_map(|arg| match arg {
@@ -256,16 +261,17 @@ fn connect_error(error: &RedisError) -> WireError {
         ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig | ErrorKind::RESP3NotSupported => {
             refused(error)
         }
-        ErrorKind::Server(_) | ErrorKind::Extension if !is_passing(error.code()) => refused(error),
+        ErrorKind::Server(_) | ErrorKind::Extension if !is_passing(error) => refused(error),
         // TLS alerts come as I/O errors of the kind InvalidData: a certificate does not get better by waiting.
         ErrorKind::Io if is_tls_refusal(error) => refused(error),
         _ => broken(error),
     }
 }
 
-/// Errors of a server that is starting or changing roles.
-fn is_passing(code: Option<&str>) -> bool {
-    matches!(code, Some("LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "BUSY" | "TRYAGAIN"))
+/// Errors of a server that is starting, changing roles, or has too many clients for the moment.
+fn is_passing(error: &RedisError) -> bool {
+    matches!(error.code(), Some("LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "BUSY" | "TRYAGAIN"))
+        || error.detail().is_some_and(|detail| detail.contains("max number of clients"))
 }
 
 fn is_tls_refusal(error: &RedisError) -> bool {

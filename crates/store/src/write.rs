@@ -49,10 +49,10 @@ pub(crate) fn plan<R>(rules: &Rules, command: &Command<R>) -> Result<Plan, Cause
         return Ok(Plan::Plain(plain(command)));
     }
     check_bytes(rule, command)?;
-    // What is moved appears in the second key, so that one's TTL is due.
+    // What is moved appears in the second key, so that one's TTL and limit count.
     let target = command.second_info().map_or(Ok(rule), |info| rules.key(info))?;
     let expiry = target.expiry(command.life())?;
-    let most = most_items(rule, command);
+    let most = most_items(target, command);
     let keep = rule.limits.members.filter(|_| command.name() == "XADD");
     if most.is_none()
         && let Some(request) = by_itself(command, &expiry, keep)
@@ -67,8 +67,13 @@ pub(crate) fn plan<R>(rules: &Rules, command: &Command<R>) -> Result<Plan, Cause
 
 /// The command as it stands.
 pub(crate) fn plain<R>(command: &Command<R>) -> Request {
+    with_room(command, 0, 0)
+}
+
+/// The same with room for what is to follow.
+fn with_room<R>(command: &Command<R>, more_args: usize, more_bytes: usize) -> Request {
     let args = command.args();
-    let mut request = Request::sized(command.name(), args.len(), args.bytes());
+    let mut request = Request::sized(command.name(), args.len() + more_args, args.bytes() + more_bytes);
     for arg in args.iter() {
         request.push(arg);
     }
@@ -78,7 +83,12 @@ pub(crate) fn plain<R>(command: &Command<R>) -> Request {
 /// The command where it can carry its TTL and limit itself, or needs neither.
 fn by_itself<R>(command: &Command<R>, expiry: &Expiry, keep: Option<u64>) -> Option<Request> {
     match (command.name(), expiry) {
-        ("SET", Expiry::Renew(lasts)) => Some(plain(command).arg("PX").arg(millis(*lasts))),
+        ("SET", Expiry::Renew(lasts)) => {
+            let mut request = with_room(command, 2, 16);
+            request.push(b"PX");
+            request.push_number(millis(*lasts));
+            Some(request)
+        }
         ("SET", Expiry::Leave) => Some(plain(command).arg("KEEPTTL")),
         ("XADD", Expiry::Never | Expiry::Leave) => Some(bounded_xadd(command, keep)),
         (_, Expiry::Never | Expiry::Leave) => Some(plain(command)),
@@ -107,7 +117,7 @@ fn push_bound(request: &mut Request, most: Option<u64>) {
 fn most_items<R>(rule: &Rule, command: &Command<R>) -> Option<u64> {
     match command.name() {
         "HSET" | "HSETNX" | "HINCRBY" | "HINCRBYFLOAT" => rule.limits.fields,
-        "SADD" | "ZADD" | "ZINCRBY" | "LPUSH" | "RPUSH" => rule.limits.members,
+        "SADD" | "ZADD" | "ZINCRBY" | "LPUSH" | "RPUSH" | "LMOVE" => rule.limits.members,
         _ => None,
     }
 }
@@ -157,7 +167,7 @@ impl Guard {
     pub(crate) fn command_then_expiry<R>(&self, command: &Command<R>) -> Vec<Request> {
         let target = if command.second_info().is_some() { command.args().get(1) } else { None };
         let target = target.unwrap_or_else(|| command.key());
-        let expire = |lasts: &Duration| Request::new("PEXPIRE").arg(target).arg(millis(*lasts));
+        let expire = |lasts: &Duration| Request::new("PEXPIRE").arg(target).arg(millis(*lasts).to_string());
         match &self.expiry {
             Expiry::Renew(lasts) => vec![plain(command), expire(lasts)],
             Expiry::Once(lasts) => vec![plain(command), expire(lasts).arg("NX")],
@@ -199,12 +209,12 @@ impl Guard {
             Expiry::Linked { at_least, .. } => ("linked", *at_least),
         };
         request.push(word.as_bytes());
-        request.push(millis(lasts).as_bytes());
+        request.push_number(millis(lasts));
         request.push(self.most.map(|most| most.to_string()).unwrap_or_default().as_bytes());
         request.push(command.as_bytes());
     }
 }
 
-fn millis(duration: Duration) -> String {
-    duration.as_millis().max(1).to_string()
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1)
 }

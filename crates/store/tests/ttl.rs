@@ -262,8 +262,8 @@ impl World {
             Step::Take(b) => {
                 let (from, to) = (self.keys.tickets(&self.bins[b]), self.keys.taken(&self.bins[b]));
                 let moved = self.runtime.block_on(self.handle.run(from.lmove(Left, &to, Right))).unwrap();
-                // An empty queue moves nothing, and renews what is there all the same.
-                if moved.is_some() || self.ends.contains_key(to.as_str()) {
+                // An empty queue moves nothing, and what is there is not renewed.
+                if moved.is_some() {
                     self.renew(to.as_str(), 20 * MINUTE);
                 }
                 self.forget_if_gone(from.as_str());

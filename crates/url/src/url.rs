@@ -187,7 +187,7 @@ fn scheme_kind(scheme: &str) -> Option<(Kind, bool)> {
 
 fn unix(rest: &str) -> Result<Url, UrlError> {
     let (user, password, path) = credentials(rest)?;
-    if path.len() < 2 {
+    if path.len() < 2 || !path.starts_with('/') {
         return Err(UrlError::NoSocket);
     }
     let topology = Topology::Single(Address::Unix(PathBuf::from(path)));

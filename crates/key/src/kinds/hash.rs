@@ -41,18 +41,17 @@ impl Key<Hash> {
 
     /// `HSETNX`: whether the field is new.
     pub fn hsetnx(&self, field: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Command<bool> {
-        // The second time answers otherwise than the first, so it is not safe to repeat unseen.
-        self.command("HSETNX", Effect::Change).arg(field).arg(value)
+        self.command("HSETNX", Effect::Write).arg(field).arg(value)
     }
 
     /// `HINCRBY`: the new number.
     pub fn hincrby(&self, field: impl AsRef<[u8]>, by: i64) -> Command<i64> {
-        self.command("HINCRBY", Effect::Change).arg(field).number(by)
+        self.command("HINCRBY", Effect::Write).arg(field).number(by)
     }
 
     /// `HINCRBYFLOAT`: the new number.
     pub fn hincrbyfloat(&self, field: impl AsRef<[u8]>, by: f64) -> Command<f64> {
-        self.command("HINCRBYFLOAT", Effect::Change).arg(field).number(by)
+        self.command("HINCRBYFLOAT", Effect::Write).arg(field).number(by)
     }
 
     /// `HDEL`: how many were there.

@@ -24,7 +24,7 @@ impl Key<Stream> {
         &self,
         fields: impl IntoIterator<Item = (F, V)>,
     ) -> Command<String> {
-        fields.into_iter().fold(self.command("XADD", Effect::Change).arg("*"), |command, (field, value)| {
+        fields.into_iter().fold(self.command("XADD", Effect::Write).arg("*"), |command, (field, value)| {
             command.arg(field).arg(value)
         })
     }
@@ -36,10 +36,15 @@ impl Key<Stream> {
 
     /// `XREAD BLOCK`: entries after an id, waiting up to that long for the first, for ever when zero.
     pub fn xread(&self, after: &str, count: u64, longest: Duration) -> Command<Vec<(Bytes, Vec<Entry>)>> {
-        let (count, millis) = (count.to_string(), longest.as_millis().to_string());
+        let (count, millis) = (count.to_string(), block_millis(longest).to_string());
         self.read("XREAD")
             .with_key_after(&["COUNT", &count, "BLOCK", &millis, "STREAMS"], self)
             .arg(after)
             .blocking(longest)
     }
+}
+
+/// Zero means for ever, so a wait of less than a millisecond is one.
+fn block_millis(longest: Duration) -> u128 {
+    if longest.is_zero() { 0 } else { longest.as_millis().max(1) }
 }

@@ -16,16 +16,16 @@ impl Key<Str> {
 
     /// `SET`.
     pub fn set(&self, value: impl AsRef<[u8]>) -> Command<()> {
-        self.command("SET", Effect::Write).arg(value)
+        self.command("SET", Effect::Write).arg(value).repeatable()
     }
 
     /// `INCRBY`: the new number.
     pub fn incrby(&self, by: i64) -> Command<i64> {
-        self.command("INCRBY", Effect::Change).number(by)
+        self.command("INCRBY", Effect::Write).number(by)
     }
 
     /// `INCRBYFLOAT`: the new number.
     pub fn incrbyfloat(&self, by: f64) -> Command<f64> {
-        self.command("INCRBYFLOAT", Effect::Change).number(by)
+        self.command("INCRBYFLOAT", Effect::Write).number(by)
     }
 }

@@ -38,7 +38,7 @@ impl Key<Zset> {
 
     /// `ZINCRBY`: the new score.
     pub fn zincrby(&self, by: f64, member: impl AsRef<[u8]>) -> Command<f64> {
-        self.command("ZINCRBY", Effect::Change).number(by).arg(member)
+        self.command("ZINCRBY", Effect::Write).number(by).arg(member)
     }
 
     /// `ZREM`: how many were there.
