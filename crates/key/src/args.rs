@@ -1,66 +1,103 @@
-//! Arguments in one buffer: a command of ten arguments costs two allocations, not ten.
+//! Arguments in one buffer: a command of ten arguments costs one allocation, not ten.
 
-/// A list of byte strings.
+/// A list of byte strings, each behind its length.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Args {
     data: Vec<u8>,
-    ends: Vec<usize>,
+    count: usize,
 }
+
+/// A length in front of an argument.
+const LENGTH: usize = size_of::<u64>();
 
 impl Args {
     pub(crate) fn starting_with(first: &[u8]) -> Self {
-        let mut args = Self { data: Vec::with_capacity(first.len() + 112), ends: Vec::with_capacity(6) };
+        // Most commands are a key, a value and little else.
+        let mut args = Self { data: Vec::with_capacity(first.len() + 160), count: 0 };
         args.push(first);
         args
     }
 
     pub(crate) fn push(&mut self, arg: &[u8]) {
+        self.data.extend_from_slice(&(arg.len() as u64).to_ne_bytes());
         self.data.extend_from_slice(arg);
-        self.ends.push(self.data.len());
+        self.count += 1;
     }
 
     /// Adds a number in decimal, without a string of its own.
     pub(crate) fn push_display(&mut self, arg: impl std::fmt::Display) {
         use std::io::Write as _;
+        let start = self.data.len();
+        self.data.extend_from_slice(&[0; LENGTH]);
         // Writing to a vector cannot fail.
         let _ = write!(self.data, "{arg}");
-        self.ends.push(self.data.len());
+        let length = (self.data.len() - start - LENGTH) as u64;
+        self.data[start..start + LENGTH].copy_from_slice(&length.to_ne_bytes());
+        self.count += 1;
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.count
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.count == 0
     }
 
     /// All their bytes together.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.data.len()
+        self.data.len() - self.count * LENGTH
     }
 
     /// The argument at that place.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&[u8]> {
-        let end = *self.ends.get(index)?;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        Some(&self.data[start..end])
+        self.iter().nth(index)
     }
 
     /// One after the other.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone + '_ {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| {
-            let arg = &self.data[start..end];
-            start = end;
-            arg
-        })
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        Iter { rest: &self.data, count: self.count }
+    }
+}
+
+/// Arguments one after the other.
+#[derive(Debug, Clone)]
+pub struct Iter<'a> {
+    rest: &'a [u8],
+    count: usize,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (length, rest) = self.rest.split_first_chunk::<LENGTH>()?;
+        let (arg, rest) = rest.split_at_checked(u64::from_ne_bytes(*length) as usize)?;
+        self.rest = rest;
+        self.count -= 1;
+        Some(arg)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count, Some(self.count))
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+impl<'a> IntoIterator for &'a Args {
+    type Item = &'a [u8];
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
     }
 }
 

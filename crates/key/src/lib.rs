@@ -28,7 +28,7 @@ mod ttl;
 use std::fmt;
 use std::marker::PhantomData;
 
-pub use args::Args;
+pub use args::{Args, Iter};
 pub use check::{Check, ParamError};
 pub use command::{Command, Effect, Life};
 pub use kinds::{End, Hash, Kind, List, Set, Str, Stream, Zset};

@@ -219,7 +219,7 @@ async fn deliver_group(
     let loads = missing.iter().map(|(_, source)| Request::new("SCRIPT").arg("LOAD").arg(source));
     let ahead = missing.len();
     let batch = Batch::new(loads.chain(requests));
-    let replies = match timeout_at(deadline, up.wire.send_all(&batch)).await {
+    let mut replies = match timeout_at(deadline, up.wire.send_all(&batch)).await {
         Ok(Ok(replies)) => replies,
         Ok(Err(error)) => {
             node.lost(up, &error.to_string());
@@ -231,13 +231,11 @@ async fn deliver_group(
             return failed(core, entries, |operation| Error::open(operation.clone(), cause.clone()));
         }
     };
-    let mut replies = replies.into_iter();
-    for ((sha, _), reply) in missing.iter().zip(&mut replies) {
+    for ((sha, _), reply) in missing.iter().zip(replies.drain(..ahead.min(replies.len()))) {
         if !matches!(reply, Reply::Error(_)) {
             up.has_loaded(sha);
         }
     }
-    let replies: Vec<Reply> = replies.collect();
     let ran = last_run(&entries, &replies);
     let mut results = Results::with_capacity(entries.len());
     let mut tally = Tally::new(core);

@@ -226,7 +226,8 @@ pub(crate) struct Batch(Pipeline);
 
 impl Batch {
     pub(crate) fn new(requests: impl IntoIterator<Item = Request>) -> Self {
-        let mut pipeline = Pipeline::new();
+        let requests = requests.into_iter();
+        let mut pipeline = Pipeline::with_capacity(requests.size_hint().0);
         for Request(command) in requests {
             pipeline.add_command(command);
         }

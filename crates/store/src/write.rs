@@ -74,7 +74,7 @@ pub(crate) fn plain<R>(command: &Command<R>) -> Request {
 fn with_room<R>(command: &Command<R>, more_args: usize, more_bytes: usize) -> Request {
     let args = command.args();
     let mut request = Request::sized(command.name(), args.len() + more_args, args.bytes() + more_bytes);
-    for arg in args.iter() {
+    for arg in args {
         request.push(arg);
     }
     request
