@@ -124,11 +124,14 @@ pub(crate) enum Config {
 pub(crate) enum Keys {
     /// Is this contract sound? Shows every fault with its line, the reason and what to do.
     #[command(
-        after_help = "Examples:\n  keyplane keys check keys.toml\n  keyplane keys check --json systems/*/keys.toml"
+        after_help = "Examples:\n  keyplane keys check --json systems/*/keys.toml\n  keyplane keys check keys.toml --scripts src/scripts"
     )]
     Check {
         /// Contracts: files, or names of built-in ones. ./keys.toml when none is named.
         files: Vec<String>,
+        /// Also the Lua scripts in this folder: each against its operation, and whether every operation has its own.
+        #[arg(long, value_name = "DIR")]
+        scripts: Option<PathBuf>,
     },
     /// List the keys of contracts.
     #[command(after_help = "Examples:\n  keyplane keys list\n  keyplane keys list --schema swarm --json")]

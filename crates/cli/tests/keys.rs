@@ -243,3 +243,29 @@ fn an_unreadable_file_does_not_hide_the_others() {
     assert_eq!(code, 2);
     assert!(stdout.contains("sound ") && stderr.contains("nowhere.toml"), "{stdout}{stderr}");
 }
+
+#[test]
+fn scripts_are_checked_with_their_contract() {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../macros/tests/ui");
+    let (contract, bad, none) = (
+        format!("{beside}/till.toml"),
+        format!("{beside}/touches_a_stranger"),
+        format!("{beside}/lacks_a_script"),
+    );
+    let (code, stdout, _) = keyplane(&["keys", "check", &contract, "--scripts", &bad]);
+    assert_eq!(code, 1, "{stdout}");
+    assert!(stdout.contains("error[key-origin]: this key does not come from KEYS"), "{stdout}");
+    let (code, found) = json(&["keys", "check", &contract, "--scripts", &none, "--json"]);
+    assert_eq!((code, &found[1]["missing"], &found[1]["operation"]), (1, &true.into(), &"take".into()));
+    let store = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests");
+    let (code, stdout, _) = keyplane(&[
+        "keys",
+        "check",
+        &format!("{store}/parts.toml"),
+        "--scripts",
+        &format!("{store}/scripts"),
+    ]);
+    assert_eq!((code, stdout.matches("sound").count()), (0, 4), "{stdout}");
+    let (code, _, stderr) = keyplane(&["keys", "check", &contract, "--scripts", "nowhere"]);
+    assert_eq!(code, 2, "{stderr}");
+}

@@ -1,15 +1,17 @@
 //! `keys check`: is a contract sound?
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 
 use keyplane_schema::{Broken, Contract, Naming};
 use serde_json::{Value, json};
 
+use super::scripts::{self, Verdict};
 use crate::contracts::{self, NoContract};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{BAD, FAINT, NAME, Output};
 
-pub(super) fn run(files: &[String], output: &Output) -> Result<Outcome, Failure> {
+pub(super) fn run(files: &[String], folder: Option<&Path>, output: &Output) -> Result<Outcome, Failure> {
     let files = if files.is_empty() { vec![contracts::named_or_here(None)?] } else { files.to_vec() };
     let mut outcome = Outcome::Fine;
     let mut reports = Vec::new();
@@ -37,6 +39,33 @@ pub(super) fn run(files: &[String], output: &Output) -> Result<Outcome, Failure>
             }
         }
     }
+    for verdict in scripts(&contracts, folder)? {
+        match verdict {
+            Verdict::Sound { file, .. } if output.json => {
+                reports.push(json!({ "file": file, "sound": true, "findings": [] }))
+            }
+            Verdict::Sound { .. } if output.quiet => {}
+            Verdict::Sound { file, doc } => {
+                output.line(format!("{NAME}sound{NAME:#} {file} {FAINT}{doc}{FAINT:#}"))?
+            }
+            Verdict::Broken(broken) if output.json => {
+                outcome = Outcome::Finding;
+                reports.push(broken_json(&broken));
+            }
+            Verdict::Broken(broken) => {
+                outcome = Outcome::Finding;
+                self::broken(&broken, output)?;
+            }
+            Verdict::Missing { op, script } => {
+                outcome = Outcome::Finding;
+                if output.json {
+                    reports.push(json!({ "file": script, "sound": false, "missing": true, "operation": op, "findings": [] }));
+                } else {
+                    output.line(format!("{BAD}missing{BAD:#} {script}: the operation `{op}` runs it"))?;
+                }
+            }
+        }
+    }
     let shared = shared(&contracts);
     if !shared.is_empty() {
         outcome = Outcome::Finding;
@@ -53,6 +82,15 @@ pub(super) fn run(files: &[String], output: &Output) -> Result<Outcome, Failure>
         shared.iter().try_for_each(line)?;
     }
     unread.map_or(Ok(outcome), Err)
+}
+
+fn scripts(contracts: &[Contract], folder: Option<&Path>) -> Result<Vec<Verdict>, Failure> {
+    match (folder, contracts) {
+        (None, _) | (Some(_), []) => Ok(Vec::new()),
+        (Some(folder), [contract]) => scripts::check(contract, folder),
+        (Some(_), _) => Err(Failure::new("--scripts is for one contract, and several are named")
+            .help("check each contract with its own scripts")),
+    }
 }
 
 /// Keys that two of the contracts would share on one server.

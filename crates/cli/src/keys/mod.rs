@@ -5,6 +5,7 @@ mod check;
 mod diff;
 mod list;
 mod matching;
+mod scripts;
 mod show;
 
 use keyplane_schema::{Contract, Key, Policy, show_duration};
@@ -17,7 +18,7 @@ use crate::output::Output;
 
 pub(crate) fn run(command: &Keys, output: &Output) -> Result<Outcome, Failure> {
     match command {
-        Keys::Check { files } => check::run(files, output),
+        Keys::Check { files, scripts } => check::run(files, scripts.as_deref(), output),
         Keys::List { chosen, helpers } => list::run(chosen, *helpers, output),
         Keys::Show { name, chosen } => show::run(name, chosen, output),
         Keys::Match { keys, chosen } => matching::run(keys, chosen, output),
