@@ -99,7 +99,7 @@ pub(crate) struct Demo {}
 /// Whose settings are used to reach the store.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Whose {
-    /// Connect as this system does, with its own url, user and timeouts; by default as [store] says.
+    /// Connect as this system does, with its own url, user and timeouts; by default as the section store says.
     #[arg(long, value_name = "NAME", value_parser = ["mempool", "docket", "market", "swarm", "sequencer"])]
     pub(crate) system: Option<String>,
 }
