@@ -19,9 +19,13 @@ const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
 const BENCH_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// The targets with the folder their seeds come from, ten minutes in all. The limit leaves room for the build.
-const FUZZ_TARGETS: [(&str, &str); 3] =
-    [("contract", "tests/bad"), ("tables", "fuzz/tables"), ("matcher", "fuzz/keys")];
-const FUZZ_SECONDS: u64 = 200;
+const FUZZ_TARGETS: [(&str, &str); 4] = [
+    ("contract", "tests/bad"),
+    ("tables", "fuzz/tables"),
+    ("matcher", "fuzz/keys"),
+    ("script", "tests/bad_scripts"),
+];
+const FUZZ_SECONDS: u64 = 150;
 const FUZZ_LIMIT: Duration = Duration::from_secs(FUZZ_SECONDS + 15 * 60);
 /// An input that takes longer than this is a blow-up, even in a slow build on a busy machine.
 const FUZZ_INPUT_SECONDS: u64 = 10;
@@ -136,7 +140,7 @@ pub(crate) const ALL: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        about: "ten minutes of fuzzing on the parser and the matcher",
+        about: "ten minutes of fuzzing on contracts, the matcher and scripts",
         long: true,
         needs: &[],
         run: fuzz,

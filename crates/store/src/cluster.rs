@@ -189,8 +189,6 @@ impl Cluster {
     }
 
     fn publish(&self, map: Map) {
-        // What the old map had and the new one has not is let go, and with it its failures to connect.
-        self.context.metrics.connected();
         *self.map.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(map);
         self.redirected.write().unwrap_or_else(PoisonError::into_inner).clear();
     }

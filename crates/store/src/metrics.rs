@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
-/// From that many failed attempts to connect in a row on, a store is not healthy.
+/// From that many failed attempts to connect to one server in a row on, a store is not healthy.
 pub const UNHEALTHY_AFTER: u64 = 3;
 
 /// Below this share of answered operations among the last [`RECENT`], a store is not healthy.
@@ -36,9 +36,14 @@ type OperationId = (usize, usize);
 struct Connections {
     attempts: AtomicU64,
     failures: AtomicU64,
-    in_a_row: AtomicU64,
     lost: AtomicU64,
+    /// One counter per server, as long as the store has to do with it.
+    in_a_row: RwLock<Vec<Weak<FailuresInARow>>>,
 }
+
+/// Failed attempts to connect to one server since the last that did not fail.
+#[derive(Debug, Default)]
+pub(crate) struct FailuresInARow(AtomicU64);
 
 #[derive(Debug, Default)]
 struct Pool {
@@ -102,13 +107,28 @@ impl Metrics {
         self.connections.attempts.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn connected(&self) {
-        self.connections.in_a_row.store(0, Relaxed);
+    /// A counter for one more server; it counts until it is dropped.
+    pub(crate) fn server(&self) -> Arc<FailuresInARow> {
+        let own = Arc::new(FailuresInARow::default());
+        let mut all = self.connections.in_a_row.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| known.strong_count() > 0);
+        all.push(Arc::downgrade(&own));
+        own
     }
 
-    pub(crate) fn connect_failed(&self) {
+    pub(crate) fn connected(&self, server: &FailuresInARow) {
+        server.0.store(0, Relaxed);
+    }
+
+    pub(crate) fn connect_failed(&self, server: &FailuresInARow) {
         self.connections.failures.fetch_add(1, Relaxed);
-        self.connections.in_a_row.fetch_add(1, Relaxed);
+        server.0.fetch_add(1, Relaxed);
+    }
+
+    /// Of the server with the most.
+    fn failures_in_a_row(&self) -> u64 {
+        let all = self.connections.in_a_row.read().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter_map(Weak::upgrade).map(|server| server.0.load(Relaxed)).max().unwrap_or_default()
     }
 
     pub(crate) fn connection_lost(&self) {
@@ -151,8 +171,7 @@ impl Metrics {
     /// last [`RECENT`] operations at least [`HEALTHY_SUCCESS_RATE`] were answered.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        self.connections.in_a_row.load(Relaxed) < UNHEALTHY_AFTER
-            && self.recent.share() >= HEALTHY_SUCCESS_RATE
+        self.failures_in_a_row() < UNHEALTHY_AFTER && self.recent.share() >= HEALTHY_SUCCESS_RATE
     }
 
     /// All counters at this moment.
@@ -167,7 +186,7 @@ impl Metrics {
         Snapshot {
             connection_attempts: attempts,
             connection_failures: failures,
-            consecutive_failures: load(&self.connections.in_a_row),
+            consecutive_failures: self.failures_in_a_row(),
             connections_lost: load(&self.connections.lost),
             connection_success_rate: rate(attempts.saturating_sub(failures), attempts),
             dedicated_open: load(&self.pool.open),
@@ -191,7 +210,7 @@ pub struct Snapshot {
     pub connection_attempts: u64,
     /// Those that failed.
     pub connection_failures: u64,
-    /// Those that failed since the last that did not.
+    /// Those that failed since the last that did not, of the server with the most.
     pub consecutive_failures: u64,
     /// Connections that ended without being asked to.
     pub connections_lost: u64,
@@ -412,19 +431,27 @@ mod tests {
     #[test]
     fn three_failures_to_connect_are_unhealthy_until_one_succeeds() {
         let metrics = Metrics::default();
+        let (server, other) = (metrics.server(), metrics.server());
         assert!(metrics.is_healthy());
         for _ in 0..UNHEALTHY_AFTER {
             assert!(metrics.is_healthy());
             metrics.connecting();
-            metrics.connect_failed();
+            metrics.connect_failed(&server);
+            metrics.connected(&other);
         }
         assert!(!metrics.is_healthy());
         metrics.connecting();
-        metrics.connected();
+        metrics.connected(&server);
         assert!(metrics.is_healthy());
         let snapshot = metrics.snapshot();
         assert_eq!((snapshot.connection_attempts, snapshot.connection_failures), (4, 3));
         assert!((snapshot.connection_success_rate - 0.25).abs() < 1e-9);
+        // A server that is no longer there does not count.
+        for _ in 0..UNHEALTHY_AFTER {
+            metrics.connect_failed(&server);
+        }
+        drop(server);
+        assert!(metrics.is_healthy());
     }
 
     #[test]

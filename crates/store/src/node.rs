@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backoff::Backoff;
-use crate::metrics::Metrics;
+use crate::metrics::{FailuresInARow, Metrics};
 use crate::sentinel::Sentinels;
 use crate::wire::{Request, Session, Wire, WireError};
 use crate::{Cause, Options};
@@ -42,6 +42,7 @@ pub(crate) struct Node {
     link: watch::Sender<Link>,
     generations: AtomicU64,
     probing: AtomicBool,
+    failures: Arc<FailuresInARow>,
     /// Permits for connections of their own; the shared one is not counted here.
     pub(crate) permits: Arc<Semaphore>,
     /// Connections of their own that nobody uses at the moment.
@@ -122,6 +123,7 @@ impl Node {
         let down = Down { why: "not connected yet".into(), address: finder.to_string(), refused: false };
         let node = Arc::new(Self {
             permits: Arc::new(Semaphore::new(context.options.pool_size.saturating_sub(1))),
+            failures: context.metrics.server(),
             context: Arc::clone(context),
             finder,
             link: watch::Sender::new(Link::Down(down)),
@@ -242,11 +244,11 @@ impl Node {
         let shown = address.map_or_else(|_| self.finder.to_string(), |address| address.to_string());
         match connected {
             Ok((wire, address)) => {
-                metrics.connected();
+                metrics.connected(&self.failures);
                 Ok((Up { wire, address, generation, loaded: Mutex::default() }, lost))
             }
             Err(error) => {
-                metrics.connect_failed();
+                metrics.connect_failed(&self.failures);
                 let refused = matches!(error, WireError::Refused(_));
                 Err(Down { why: error.to_string().into(), address: shown, refused })
             }
@@ -305,11 +307,11 @@ impl Node {
         };
         match opened {
             Ok((wire, _)) => {
-                metrics.connected();
+                metrics.connected(&self.failures);
                 Ok(Lent { wire, generation: up.generation })
             }
             Err(error) => {
-                metrics.connect_failed();
+                metrics.connect_failed(&self.failures);
                 let refused = matches!(error, WireError::Refused(_));
                 Err(Down { why: error.to_string().into(), address: up.address.to_string(), refused })
             }
