@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use keyplane_schema::{Broken, parse};
+use keyplane_testing::{Fixtures, file_name as name};
 
 /// Every word of [`keyplane_schema::Code`] that is about contracts; those about scripts have files of their own. A code without a broken file has never been seen at work.
 const CODES: [&str; 18] = [
@@ -37,37 +38,14 @@ const CODES: [&str; 18] = [
 
 const SYSTEMS: [&str; 5] = ["mempool", "docket", "market", "swarm", "sequencer"];
 
-/// The variable that makes the tests write the expected texts instead of comparing them.
-const BLESS: &str = "KEYPLANE_BLESS";
-
 #[test]
 fn every_fault_is_told_in_the_expected_words() {
-    let mut wrong = Vec::new();
-    for file in broken_files() {
-        let told = refused(&file).render(false) + "\n";
-        let expected = file.with_extension("txt");
-        if blessing() {
-            fs::write(&expected, told).unwrap();
-        } else if fs::read_to_string(&expected).unwrap_or_default() != told {
-            wrong.push(difference(&expected, &told));
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "{} texts differ; `-` is expected, `+` is told\n\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    fixtures().compare(|file| refused(file).render(false) + "\n");
 }
 
 #[test]
 fn files_and_texts_come_in_pairs() {
-    if blessing() {
-        return;
-    }
-    let files = stems(&broken_files());
-    assert_eq!(files, stems(&files_in(&folder(), "txt")));
-    assert!(files.len() >= 40, "only {} broken files", files.len());
+    fixtures().come_in_pairs(40);
 }
 
 #[test]
@@ -126,47 +104,12 @@ fn refused(file: &Path) -> Broken {
     }
 }
 
+fn fixtures() -> Fixtures {
+    Fixtures::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad"), "toml")
+}
+
 fn broken_files() -> Vec<PathBuf> {
-    files_in(&folder(), "toml")
-}
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad")
-}
-
-fn files_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|own| own == extension));
-    files.sort();
-    files
-}
-
-fn stems(files: &[PathBuf]) -> BTreeSet<String> {
-    files.iter().map(|file| name(&file.with_extension(""))).collect()
-}
-
-fn name(file: &Path) -> String {
-    file.file_name().unwrap().to_string_lossy().into_owned()
-}
-
-fn blessing() -> bool {
-    std::env::var_os(BLESS).is_some_and(|value| value == "1")
-}
-
-/// The lines that differ, between those that are alike at both ends.
-fn difference(expected: &Path, told: &str) -> String {
-    let old = fs::read_to_string(expected).unwrap_or_default();
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), told.lines().collect());
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-    let mut text = format!("{}, from line {}:\n", name(expected), head + 1);
-    for line in &old[head..old.len() - tail] {
-        text += &format!("- {line}\n");
-    }
-    for line in &new[head..new.len() - tail] {
-        text += &format!("+ {line}\n");
-    }
-    text
+    fixtures().files()
 }
 
 /// The text without the escape sequences of colours, `ESC [ … m`.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use keyplane_schema::{Broken, Contract, parse, script};
+use keyplane_testing::{Fixtures, file_name as name};
 
 /// Every word of [`keyplane_schema::Code`] that is about scripts. A code without a broken file has never been seen at
 /// work.
@@ -36,9 +37,6 @@ const CODES: [&str; 13] = [
 /// Scripts whose first line does not tell the name of their file.
 const FILES: [(&str, &str); 2] = [("no_header", "change"), ("header_names_another_script", "claim")];
 
-/// The variable that makes the tests write the expected texts instead of comparing them.
-const BLESS: &str = "KEYPLANE_BLESS";
-
 static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
     let source = fs::read_to_string(folder().join("keys.toml")).unwrap();
     parse("keys.toml", &source).unwrap_or_else(|broken| panic!("{broken}"))
@@ -46,27 +44,12 @@ static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
 
 #[test]
 fn every_fault_is_told_in_the_expected_words() {
-    let mut wrong = Vec::new();
-    for file in broken_files() {
-        let told = refused(&file).render(false) + "\n";
-        let expected = file.with_extension("txt");
-        if blessing() {
-            fs::write(&expected, told).unwrap();
-        } else if fs::read_to_string(&expected).unwrap_or_default() != told {
-            wrong.push(format!("{}, told:\n{told}", name(&expected)));
-        }
-    }
-    assert!(wrong.is_empty(), "{} texts differ\n\n{}", wrong.len(), wrong.join("\n"));
+    fixtures().compare(|file| refused(file).render(false) + "\n");
 }
 
 #[test]
 fn files_and_texts_come_in_pairs() {
-    if blessing() {
-        return;
-    }
-    let files = stems(&broken_files());
-    assert_eq!(files, stems(&files_in(&folder(), "txt")));
-    assert!(files.len() >= 80, "only {} broken files", files.len());
+    fixtures().come_in_pairs(80);
 }
 
 #[test]
@@ -153,29 +136,14 @@ fn script_name(file: &Path, source: &str) -> String {
     title.split([' ', ':']).next().unwrap().to_owned()
 }
 
+fn fixtures() -> Fixtures {
+    Fixtures::new(folder(), "lua")
+}
+
 fn broken_files() -> Vec<PathBuf> {
-    files_in(&folder(), "lua")
+    fixtures().files()
 }
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad_scripts")
-}
-
-fn files_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|own| own == extension));
-    files.sort();
-    files
-}
-
-fn stems(files: &[PathBuf]) -> BTreeSet<String> {
-    files.iter().map(|file| name(&file.with_extension(""))).collect()
-}
-
-fn name(file: &Path) -> String {
-    file.file_name().unwrap().to_string_lossy().into_owned()
-}
-
-fn blessing() -> bool {
-    std::env::var_os(BLESS).is_some_and(|value| value == "1")
 }

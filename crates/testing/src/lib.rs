@@ -10,6 +10,7 @@
 //!   the contract, then removed;
 //! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so;
 //! - [`Proxy`] stands between a client and a server and makes the faults of a network;
+//! - [`Fixtures`] are files that are told in exact words;
 //! - what cannot run here is a [`skip`] with a name, never silence.
 //!
 //! What it does not: shared stores are never killed, frozen or reconfigured. A test that needs that starts its own, and
@@ -52,6 +53,7 @@
 mod audit;
 mod clock;
 mod cluster;
+mod fixtures;
 mod kind;
 mod place;
 mod ports;
@@ -72,6 +74,7 @@ mod wait;
 pub use audit::{Finding, What};
 pub use clock::VirtualServer;
 pub use cluster::{Cluster, Node};
+pub use fixtures::{Fixtures, file_name};
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;
 pub use place::Place;
