@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::{Key, KeyInfo, Kind};
+use crate::{Args, Key, KeyInfo, Kind};
 
 /// A Lua script that was checked against its contract when it was compiled.
 #[derive(Debug, PartialEq, Eq)]
@@ -132,8 +132,9 @@ impl<'a, T: Kind> From<&'a Key<T>> for AnyKey<'a> {
 #[must_use = "a call does nothing until it is sent"]
 pub struct Call<R> {
     script: &'static Script,
-    keys: Vec<(&'static KeyInfo, String)>,
-    args: Vec<Vec<u8>>,
+    families: Vec<&'static KeyInfo>,
+    keys: Args,
+    args: Args,
     legacy: bool,
     reply: PhantomData<fn() -> R>,
 }
@@ -141,21 +142,29 @@ pub struct Call<R> {
 impl<R> Call<R> {
     /// A call without keys and arguments yet. Generated code calls this, and the two below in the order of the header.
     pub fn new(script: &'static Script) -> Self {
-        let (keys, args) = (Vec::with_capacity(script.keys.len()), Vec::with_capacity(script.args.len()));
-        Self { script, keys, args, legacy: false, reply: PhantomData }
+        let families = Vec::with_capacity(script.keys.len());
+        Self {
+            script,
+            families,
+            keys: Args::default(),
+            args: Args::default(),
+            legacy: false,
+            reply: PhantomData,
+        }
     }
 
     /// Adds a key. A legacy id is kept in mind only where the script writes.
     pub fn key<'k>(mut self, key: impl Into<AnyKey<'k>>, writes: bool) -> Self {
         let key = key.into();
         self.legacy |= writes && key.legacy;
-        self.keys.push((key.info, key.text.to_owned()));
+        self.families.push(key.info);
+        self.keys.push(key.text.as_bytes());
         self
     }
 
     /// Adds an argument of the caller's.
     pub fn arg(mut self, arg: &Arg<'_>) -> Self {
-        self.args.push(arg.as_bytes().to_vec());
+        self.args.push(arg.as_bytes());
         self
     }
 
@@ -165,15 +174,21 @@ impl<R> Call<R> {
         self.script
     }
 
-    /// The keys with their families, in order.
+    /// The families of its keys, in order.
     #[must_use]
-    pub fn keys(&self) -> &[(&'static KeyInfo, String)] {
+    pub fn families(&self) -> &[&'static KeyInfo] {
+        &self.families
+    }
+
+    /// Its keys, in order.
+    #[must_use]
+    pub fn keys(&self) -> &Args {
         &self.keys
     }
 
     /// The caller's arguments in order, those that a store fills in left out.
     #[must_use]
-    pub fn args(&self) -> &[Vec<u8>] {
+    pub fn args(&self) -> &Args {
         &self.args
     }
 
@@ -185,17 +200,14 @@ impl<R> Call<R> {
 
     /// The same call, its answer read as another type.
     pub fn reading<S>(self) -> Call<S> {
-        let Self { script, keys, args, legacy, reply: _ } = self;
-        Call { script, keys, args, legacy, reply: PhantomData }
+        let Self { script, families, keys, args, legacy, reply: _ } = self;
+        Call { script, families, keys, args, legacy, reply: PhantomData }
     }
 }
 
 impl<R> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}(", self.script.contract, self.script.name)?;
-        for (index, (_, key)) in self.keys.iter().enumerate() {
-            write!(f, "{}{key}", if index > 0 { ", " } else { "" })?;
-        }
-        write!(f, "; {} arguments)", self.args.len())
+        let Script { contract, name, .. } = self.script;
+        write!(f, "{contract}/{name}({}; {} arguments)", self.keys, self.args.len())
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn operation<R>(command: &Command<R>) -> Operation {
 }
 
 pub(crate) fn call_operation<R>(call: &Call<R>) -> Operation {
-    let pattern = call.keys().first().map_or("", |(info, _)| info.pattern);
+    let pattern = call.families().first().map_or("", |info| info.pattern);
     Operation { name: call.script().name, pattern, writes: !call.script().read_only }
 }
 

@@ -126,7 +126,7 @@ impl Rules {
             return Err(self.not_granted());
         }
         let mut declared = script.keys.iter().peekable();
-        for (info, _) in call.keys() {
+        for info in call.families() {
             while declared.next_if(|key| key.repeats && key.name != info.name).is_some() {}
             let fits = match declared.peek() {
                 Some(key) if key.name == info.name => {
@@ -153,8 +153,9 @@ impl Rules {
     }
 
     /// Milliseconds for `ttl(key)` of a script.
-    pub(crate) fn script_ttl(&self, key: &str) -> u128 {
-        self.keys.get(key).map_or(0, |rule| rule.script_ttl.as_millis())
+    pub(crate) fn script_ttl(&self, key: &str) -> u64 {
+        let millis = self.keys.get(key).map_or(0, |rule| rule.script_ttl.as_millis());
+        u64::try_from(millis).unwrap_or(u64::MAX)
     }
 }
 

@@ -14,16 +14,15 @@ pub(crate) fn by_sha<R>(rules: &Rules, call: &Call<R>) -> Request {
     let name = if call.script().read_only { "EVALSHA_RO" } else { "EVALSHA" };
     let script = call.script().sha;
     let (keys, args) = (call.keys(), call.args());
-    let bytes = keys.iter().map(|(_, key)| key.len()).chain(args.iter().map(Vec::len)).sum::<usize>();
     let count = keys.len() + args.len() + call.script().args.len() + 2;
-    let mut request = Request::sized(name, count, bytes + script.len() + 16 * count);
+    let mut request = Request::sized(name, count, keys.bytes() + args.bytes() + script.len() + 16 * count);
     request.push(script.as_bytes());
-    request.push(keys.len().to_string().as_bytes());
-    keys.iter().for_each(|(_, key)| request.push(key.as_bytes()));
+    request.push_number(keys.len() as u64);
+    keys.iter().for_each(|key| request.push(key));
     let mut own = args.iter();
     for arg in call.script().args {
         match arg {
-            ScriptArg::Ttl(key) => request.push(rules.script_ttl(key).to_string().as_bytes()),
+            ScriptArg::Ttl(key) => request.push_number(rules.script_ttl(key)),
             ScriptArg::Value => {
                 if let Some(value) = own.next() {
                     request.push(value);
@@ -38,7 +37,7 @@ pub(crate) fn by_sha<R>(rules: &Rules, call: &Call<R>) -> Request {
 
 /// The slot of all its keys, which must agree on a cluster.
 pub(crate) fn slot<R>(call: &Call<R>, core: &Core) -> Result<Slot, Cause> {
-    let mut slots = call.keys().iter().map(|(_, key)| core.slot(key.as_bytes()));
+    let mut slots = call.keys().iter().map(|key| core.slot(key));
     let first = slots.next().unwrap_or_default();
     match slots.find(|slot| *slot != first) {
         Some(other) => Err(Cause::CrossSlot(first.number(), other.number())),
