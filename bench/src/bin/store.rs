@@ -274,7 +274,7 @@ async fn main() {
     let number = |place: usize, default: f64| {
         std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(default)
     };
-    let (rounds, lasts) = (number(1, 7.0) as usize, Duration::from_secs_f64(number(2, 1.5)));
+    let (rounds, lasts) = (number(1, 21.0) as usize, Duration::from_secs_f64(number(2, 0.7)));
     let server = Server::start(Program::Redis, &Settings::tcp());
     let rig = rig(&server).await;
     println!("{rounds} alternating rounds of {lasts:?}; medians\n");
