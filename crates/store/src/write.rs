@@ -1,8 +1,7 @@
 //! A typed write becomes what is sent: with the TTL of the contract, and refused over its limits.
 //!
 //! SET says its TTL itself. Everything else that needs one, or a limit, goes through `write.lua`: one round trip, atomic,
-//! so that a connection cut in the middle cannot leave a key without its TTL. (A script costs less than MULTI and EXEC
-//! around two commands.)
+//! so that a connection cut in the middle cannot leave a key without its TTL.
 
 use std::sync::LazyLock;
 use std::time::Duration;

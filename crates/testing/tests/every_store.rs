@@ -33,7 +33,7 @@ async fn results_may_be_returned(place: Place) -> Result<(), String> {
     if left == 0 { Ok(()) } else { Err(format!("{left} keys are left")) }
 }
 
-/// Kept out of ordinary runs by the attribute that passes through; it would fail.
+/// Kept out of ordinary runs by the attribute that passes through; `ignore_reaches_the_tests` asks for it.
 #[every_store(except(unix, tls, valkey, cluster, sentinel))]
 #[ignore = "shows that #[ignore] reaches the tests"]
 async fn ignored(place: Place) {
@@ -54,6 +54,17 @@ fn run(tests: &[&str], variables: &[(&str, &str)]) -> Output {
 
 fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn ignore_reaches_the_tests() {
+    let on_redis = [("KEYPLANE_TEST_STORES", "redis")];
+    let kept_out = run(&["ignored::redis"], &on_redis);
+    assert!(kept_out.status.success(), "{}", errors(&kept_out));
+    assert!(String::from_utf8_lossy(&kept_out.stdout).contains("0 passed; 0 failed; 1 ignored"));
+    let asked_for = run(&["ignored::redis", "--ignored"], &on_redis);
+    assert!(!asked_for.status.success());
+    assert!(errors(&asked_for).contains("redis ran"), "{}", errors(&asked_for));
 }
 
 #[test]
