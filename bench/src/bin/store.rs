@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use keyplane_key::Naming;
@@ -17,7 +17,7 @@ use keyplane_store::{Handle, Options, Store};
 use keyplane_testing::{Program, Server, Settings};
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
-use redis::{Client, Cmd, IntoConnectionInfo as _, ProtocolVersion, RedisConnectionInfo};
+use redis::{Client, IntoConnectionInfo as _, ProtocolVersion, RedisConnectionInfo};
 
 mod parts {
     #![allow(missing_docs, unreachable_pub, dead_code)]
@@ -35,14 +35,14 @@ const VALUE: &str = "01234567890123456789012345678901234567890123456789012345678
 const PIPELINE: usize = 100;
 const GUARD: &str = include_str!("../../../crates/store/src/write.lua");
 
-/// One worker's endless loop: each turn answers how many operations it was.
-type Turn = Box<dyn FnMut() -> Pin<Box<dyn Future<Output = u64> + Send>> + Send>;
+/// One task, from the start of a round to its end; answers how many operations it did.
+type Task = Pin<Box<dyn Future<Output = u64> + Send>>;
 
 struct Workload {
     name: &'static str,
     tasks: usize,
-    store: fn(&Rig, usize) -> Turn,
-    bare: fn(&Rig, usize) -> Turn,
+    store: fn(Rig, usize, Round) -> Task,
+    bare: fn(Rig, usize, Round) -> Task,
 }
 
 #[derive(Clone)]
@@ -52,58 +52,82 @@ struct Rig {
     keys: Arc<Keyspace>,
 }
 
+/// Whether a round still lasts.
+#[derive(Clone, Default)]
+struct Round(Arc<AtomicBool>);
+
+impl Round {
+    fn lasts(&self) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+
+    fn end(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn bin(task: usize) -> Bin {
     Bin::new(format!("b{task}")).unwrap()
 }
 
-async fn send(mut connection: MultiplexedConnection, command: Cmd) -> u64 {
-    command.exec_async(&mut connection).await.unwrap();
-    1
+fn order(task: usize) -> Order {
+    Order::new(format!("o{task}")).unwrap()
+}
+
+/// A task that does this until the round ends.
+macro_rules! task {
+    ($round:ident, $turn:expr) => {{
+        let mut count = 0;
+        while $round.lasts() {
+            count += $turn;
+        }
+        count
+    }};
 }
 
 const WORKLOADS: &[Workload] = &[
     Workload {
         name: "SET with its TTL, 64 tasks",
         tasks: 64,
-        store: |rig, task| {
-            let (rig, key) = (rig.clone(), rig.keys.label(&bin(task)));
-            Box::new(move || {
-                let (handle, command) = (rig.handle.clone(), key.set(VALUE));
-                Box::pin(async move {
-                    handle.run(command).await.unwrap();
+        store: |rig, task, round| {
+            Box::pin(async move {
+                let key = rig.keys.label(&bin(task));
+                task!(round, {
+                    rig.handle.run(key.set(VALUE)).await.unwrap();
                     1
                 })
             })
         },
-        bare: |rig, task| {
-            let (connection, key) = (rig.connection.clone(), rig.keys.label(&bin(task)).to_string());
-            Box::new(move || {
-                let mut command = redis::cmd("SET");
-                command.arg(&key).arg(VALUE).arg("PX").arg(86_400_000);
-                Box::pin(send(connection.clone(), command))
+        bare: |mut rig, task, round| {
+            Box::pin(async move {
+                let key = rig.keys.label(&bin(task)).to_string();
+                task!(round, {
+                    let mut command = redis::cmd("SET");
+                    command.arg(&key).arg(VALUE).arg("PX").arg(86_400_000);
+                    command.exec_async(&mut rig.connection).await.unwrap();
+                    1
+                })
             })
         },
     },
     Workload {
         name: "GET, 64 tasks",
         tasks: 64,
-        store: |rig, task| {
-            let (rig, key) = (rig.clone(), rig.keys.label(&bin(task)));
-            Box::new(move || {
-                let (handle, command) = (rig.handle.clone(), key.get());
-                Box::pin(async move {
-                    handle.run(command).await.unwrap();
+        store: |rig, task, round| {
+            Box::pin(async move {
+                let key = rig.keys.label(&bin(task));
+                task!(round, {
+                    rig.handle.run(key.get()).await.unwrap();
                     1
                 })
             })
         },
-        bare: |rig, task| {
-            let (connection, key) = (rig.connection.clone(), rig.keys.label(&bin(task)).to_string());
-            Box::new(move || {
-                let (mut connection, key) = (connection.clone(), key.clone());
-                Box::pin(async move {
+        bare: |mut rig, task, round| {
+            Box::pin(async move {
+                let key = rig.keys.label(&bin(task)).to_string();
+                task!(round, {
                     let _: Option<Vec<u8>> =
-                        redis::cmd("GET").arg(&key).query_async(&mut connection).await.unwrap();
+                        redis::cmd("GET").arg(&key).query_async(&mut rig.connection).await.unwrap();
                     1
                 })
             })
@@ -112,58 +136,56 @@ const WORKLOADS: &[Workload] = &[
     Workload {
         name: "HSET within its limit and with its TTL (guarded write), 64 tasks",
         tasks: 64,
-        store: |rig, task| {
-            let (rig, key) = (rig.clone(), rig.keys.order(&Order::new(format!("o{task}")).unwrap()));
-            Box::new(move || {
-                let (handle, command) = (rig.handle.clone(), key.hset([("state", "open"), ("note", VALUE)]));
-                Box::pin(async move {
-                    handle.run(command).await.unwrap();
+        store: |rig, task, round| {
+            Box::pin(async move {
+                let key = rig.keys.order(&order(task));
+                task!(round, {
+                    rig.handle.run(key.hset([("state", "open"), ("note", VALUE)])).await.unwrap();
                     1
                 })
             })
         },
-        bare: |rig, task| {
-            let connection = rig.connection.clone();
-            let key = rig.keys.order(&Order::new(format!("o{task}")).unwrap()).to_string();
-            let sha = sha1_smol::Sha1::from(GUARD).digest().to_string();
-            Box::new(move || {
-                let mut command = redis::cmd("EVALSHA");
-                command.arg(&sha).arg(1).arg(&key).arg("renew").arg(3_600_000).arg(5).arg("HSET");
-                command.arg("state").arg("open").arg("note").arg(VALUE);
-                Box::pin(send(connection.clone(), command))
+        bare: |mut rig, task, round| {
+            Box::pin(async move {
+                let key = rig.keys.order(&order(task)).to_string();
+                let sha = sha1_smol::Sha1::from(GUARD).digest().to_string();
+                task!(round, {
+                    let mut command = redis::cmd("EVALSHA");
+                    command.arg(&sha).arg(1).arg(&key).arg("renew").arg(3_600_000).arg(5).arg("HSET");
+                    command.arg("state").arg("open").arg("note").arg(VALUE);
+                    command.exec_async(&mut rig.connection).await.unwrap();
+                    1
+                })
             })
         },
     },
     Workload {
         name: "script (EVALSHA), 64 tasks",
         tasks: 64,
-        store: |rig, task| {
-            let (rig, stock, moves) = (rig.clone(), rig.keys.stock(&bin(task)), rig.keys.moves(&bin(task)));
-            Box::new(move || {
-                let (handle, stock, moves) = (rig.handle.clone(), stock.clone(), moves.clone());
-                Box::pin(async move {
+        store: |rig, task, round| {
+            Box::pin(async move {
+                let (stock, moves) = (rig.keys.stock(&bin(task)), rig.keys.moves(&bin(task)));
+                task!(round, {
                     let call = scripts::Restock {
                         stock: &stock,
                         moves: &moves,
                         parts: 1_u64.into(),
                         who: "ann".into(),
                     };
-                    handle.call::<i64>(call).await.unwrap();
+                    rig.handle.call::<i64>(call).await.unwrap();
                     1
                 })
             })
         },
-        bare: |rig, task| {
-            let connection = rig.connection.clone();
-            let (stock, moves) =
-                (rig.keys.stock(&bin(task)).to_string(), rig.keys.moves(&bin(task)).to_string());
-            Box::new(move || {
-                let (mut connection, stock, moves) = (connection.clone(), stock.clone(), moves.clone());
-                Box::pin(async move {
+        bare: |mut rig, task, round| {
+            Box::pin(async move {
+                let stock = rig.keys.stock(&bin(task)).to_string();
+                let moves = rig.keys.moves(&bin(task)).to_string();
+                task!(round, {
                     let mut command = redis::cmd("EVALSHA");
                     command.arg(scripts::RESTOCK.sha).arg(2).arg(&stock).arg(&moves);
                     command.arg(1).arg("ann").arg(7_200_000).arg(10_800_000);
-                    let _: i64 = command.query_async(&mut connection).await.unwrap();
+                    let _: i64 = command.query_async(&mut rig.connection).await.unwrap();
                     1
                 })
             })
@@ -172,34 +194,30 @@ const WORKLOADS: &[Workload] = &[
     Workload {
         name: "pipeline of 100 SET with TTL, 8 tasks",
         tasks: 8,
-        store: |rig, task| {
-            let rig = rig.clone();
-            let keys: Arc<[_]> =
-                (0..PIPELINE).map(|number| rig.keys.label(&bin(task * PIPELINE + number))).collect();
-            Box::new(move || {
-                let (handle, keys) = (rig.handle.clone(), Arc::clone(&keys));
-                Box::pin(async move {
-                    let mut pipeline = handle.pipeline();
-                    for key in keys.iter() {
+        store: |rig, task, round| {
+            Box::pin(async move {
+                let keys: Vec<_> =
+                    (0..PIPELINE).map(|number| rig.keys.label(&bin(task * PIPELINE + number))).collect();
+                task!(round, {
+                    let mut pipeline = rig.handle.pipeline();
+                    for key in &keys {
                         pipeline = pipeline.run(key.set(VALUE));
                     }
                     pipeline.send_all().await.unwrap().len() as u64
                 })
             })
         },
-        bare: |rig, task| {
-            let connection = rig.connection.clone();
-            let keys: Arc<[String]> = (0..PIPELINE)
-                .map(|number| rig.keys.label(&bin(task * PIPELINE + number)).to_string())
-                .collect();
-            Box::new(move || {
-                let (mut connection, keys) = (connection.clone(), Arc::clone(&keys));
-                Box::pin(async move {
+        bare: |mut rig, task, round| {
+            Box::pin(async move {
+                let keys: Vec<String> = (0..PIPELINE)
+                    .map(|number| rig.keys.label(&bin(task * PIPELINE + number)).to_string())
+                    .collect();
+                task!(round, {
                     let mut pipeline = redis::pipe();
-                    for key in keys.iter() {
+                    for key in &keys {
                         pipeline.cmd("SET").arg(key).arg(VALUE).arg("PX").arg(86_400_000);
                     }
-                    let replies: Vec<redis::Value> = pipeline.query_async(&mut connection).await.unwrap();
+                    let replies: Vec<redis::Value> = pipeline.query_async(&mut rig.connection).await.unwrap();
                     replies.len() as u64
                 })
             })
@@ -214,26 +232,18 @@ struct Rate {
     cpu_micros: f64,
 }
 
-async fn measure(rig: &Rig, tasks: usize, make: fn(&Rig, usize) -> Turn, lasts: Duration) -> Rate {
-    let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+async fn measure(rig: &Rig, tasks: usize, make: fn(Rig, usize, Round) -> Task, lasts: Duration) -> Rate {
+    let round = Round::default();
     let (start, cpu) = (Instant::now(), cpu_seconds());
-    let workers: Vec<_> = (0..tasks)
-        .map(|task| {
-            let (mut turn, stop, done) = (make(rig, task), Arc::clone(&stop), Arc::clone(&done));
-            tokio::spawn(async move {
-                while !stop.load(Ordering::Relaxed) {
-                    let count = turn().await;
-                    done.fetch_add(count, Ordering::Relaxed);
-                }
-            })
-        })
-        .collect();
+    let workers: Vec<_> =
+        (0..tasks).map(|task| tokio::spawn(make(rig.clone(), task, round.clone()))).collect();
     tokio::time::sleep(lasts).await;
-    stop.store(true, Ordering::Relaxed);
+    round.end();
+    let mut count = 0;
     for worker in workers {
-        worker.await.unwrap();
+        count += worker.await.unwrap();
     }
-    let count = done.load(Ordering::Relaxed) as f64;
+    let count = count as f64;
     Rate {
         per_second: count / start.elapsed().as_secs_f64(),
         cpu_micros: (cpu_seconds() - cpu) / count * 1e6,

@@ -111,7 +111,6 @@ impl Core {
 
     /// Sends it until it is answered or the deadline has come. A script that the server does not know is an answer.
     pub(crate) async fn execute(&self, job: &Job<'_>, patience: Duration) -> Result<Reply, Error> {
-        let counters = self.context.metrics.operation(job.operation.name, job.operation.pattern);
         let start = Instant::now();
         let mut attempts = Attempts {
             deadline: deadline(patience),
@@ -120,7 +119,7 @@ impl Core {
             redirects: 0,
             may_have_run: false,
         };
-        let mut elsewhere = None;
+        let (mut elsewhere, mut repeated) = (None, 0);
         let outcome = loop {
             let next = self.attempt(job, elsewhere.take(), attempts.deadline, patience).await;
             match attempts.go_on(job, next, patience).await {
@@ -131,15 +130,20 @@ impl Core {
                 Err(Ended::Failed(error)) if attempts.may_have_run => break Err(error.open_too()),
                 Err(Ended::Failed(error)) => break Err(error),
             }
-            counters.repeated();
+            repeated += 1;
         };
         let took = start.elapsed();
-        match &outcome {
-            // A script that the server does not know: it comes again with its source, and is counted then.
-            Ok(Reply::Error(_)) => {}
-            Ok(_) => counters.answered(took),
-            Err(_) => counters.failed(took),
-        }
+        self.context.metrics.count(job.operation.name, job.operation.pattern, |counters| {
+            if repeated > 0 {
+                counters.repeated(repeated);
+            }
+            match &outcome {
+                // A script that the server does not know: it comes again with its source, and is counted then.
+                Ok(Reply::Error(_)) => {}
+                Ok(_) => counters.answered(took),
+                Err(_) => counters.failed(took),
+            }
+        });
         self.context.metrics.reached(!matches!(&outcome, Err(error) if error.is_unanswered()));
         outcome
     }

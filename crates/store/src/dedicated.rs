@@ -97,7 +97,6 @@ impl Dedicated {
             // The one before was lost, or its server is no longer the right one.
             None => take_seat(&self.handle, self.slot, operation, deadline(self.handle.patience)).await?,
         };
-        let counters = self.handle.metrics().operation(operation.name, operation.pattern);
         let start = Instant::now();
         let sent = seat.lent.wire.send_all(&batch);
         let replies = match patience {
@@ -109,11 +108,12 @@ impl Dedicated {
             Ok(Err(error)) => Err(core::lost(operation, &error)),
             Err(_) => Err(Error::open(operation.clone(), Cause::TimedOut(patience.unwrap_or_default()))),
         };
-        match &outcome {
-            Ok(_) => counters.answered(start.elapsed()),
-            Err(_) => counters.failed(start.elapsed()),
-        }
-        self.handle.metrics().reached(!matches!(&outcome, Err(error) if error.is_unanswered()));
+        let (metrics, took) = (self.handle.metrics(), start.elapsed());
+        metrics.count(operation.name, operation.pattern, |counters| match &outcome {
+            Ok(_) => counters.answered(took),
+            Err(_) => counters.failed(took),
+        });
+        metrics.reached(!matches!(&outcome, Err(error) if error.is_unanswered()));
         outcome
     }
 

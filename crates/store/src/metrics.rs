@@ -25,7 +25,7 @@ pub struct Metrics {
     connections: Connections,
     pool: Pool,
     recent: Recent,
-    operations: RwLock<FxHashMap<OperationId, Arc<Operation>>>,
+    operations: RwLock<FxHashMap<OperationId, Operation>>,
 }
 
 /// A command or script and the family it is for, by the addresses of their static names. Two addresses may hold one name:
@@ -76,10 +76,6 @@ impl Operation {
         }
     }
 
-    pub(crate) fn is(&self, name: &'static str, of: &'static str) -> bool {
-        std::ptr::eq(self.name, name) && std::ptr::eq(self.of, of)
-    }
-
     pub(crate) fn answered(&self, took: Duration) {
         self.latency.record(took);
     }
@@ -97,8 +93,8 @@ impl Operation {
         }
     }
 
-    pub(crate) fn repeated(&self) {
-        self.repeated.fetch_add(1, Relaxed);
+    pub(crate) fn repeated(&self, times: u64) {
+        self.repeated.fetch_add(times, Relaxed);
     }
 }
 
@@ -156,15 +152,16 @@ impl Metrics {
         self.recent.push(answered);
     }
 
-    pub(crate) fn operation(&self, name: &'static str, of: &'static str) -> Arc<Operation> {
+    /// Counts something about an operation.
+    pub(crate) fn count(&self, name: &'static str, of: &'static str, count: impl FnOnce(&Operation)) {
         let id = (name.as_ptr() as usize, of.as_ptr() as usize);
         let read = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = read.get(&id) {
-            return Arc::clone(known);
+            return count(known);
         }
         drop(read);
         let mut write = self.operations.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(write.entry(id).or_insert_with(|| Arc::new(Operation::new(name, of))))
+        count(write.entry(id).or_insert_with(|| Operation::new(name, of)));
     }
 
     /// Whether the store can be relied on: fewer than [`UNHEALTHY_AFTER`] failed attempts to connect in a row, and of the
@@ -413,11 +410,10 @@ mod tests {
     #[test]
     fn quantiles_come_from_the_buckets() {
         let metrics = Metrics::default();
-        let operation = metrics.operation("GET", "book");
         for micros in 1..=1000 {
-            operation.answered(Duration::from_micros(micros));
+            metrics.count("GET", "book", |counters| counters.answered(Duration::from_micros(micros)));
         }
-        operation.failed(Duration::from_secs(1));
+        metrics.count("GET", "book", |counters| counters.failed(Duration::from_secs(1)));
         let snapshot = metrics.snapshot();
         let found = &snapshot.operations[0];
         assert_eq!((found.name, found.of, found.answered, found.failed), ("GET", "book", 1000, 1));

@@ -289,7 +289,7 @@ fn failed(core: &Core, entries: Vec<Entry>, error: impl Fn(&Operation) -> Error)
 /// Counts entries of one kind in one go: most pipelines hold many of few kinds.
 struct Tally<'c> {
     core: &'c Core,
-    current: Option<(Arc<crate::metrics::Operation>, u64, u64)>,
+    current: Option<(Operation, u64, u64)>,
 }
 
 impl<'c> Tally<'c> {
@@ -298,12 +298,12 @@ impl<'c> Tally<'c> {
     }
 
     fn count(&mut self, operation: &Operation, failed: bool) {
-        let known =
-            self.current.as_ref().is_some_and(|(known, ..)| known.is(operation.name, operation.pattern));
+        let known = self.current.as_ref().is_some_and(|(known, ..)| {
+            std::ptr::eq(known.name, operation.name) && std::ptr::eq(known.pattern, operation.pattern)
+        });
         if !known {
             self.write();
-            let counters = self.core.context.metrics.operation(operation.name, operation.pattern);
-            self.current = Some((counters, 0, 0));
+            self.current = Some((operation.clone(), 0, 0));
         }
         if let Some((_, entries, failures)) = &mut self.current {
             *entries += 1;
@@ -312,8 +312,9 @@ impl<'c> Tally<'c> {
     }
 
     fn write(&mut self) {
-        if let Some((counters, entries, failed)) = self.current.take() {
-            counters.pipelined(entries, failed);
+        if let Some((operation, entries, failed)) = self.current.take() {
+            let metrics = &self.core.context.metrics;
+            metrics.count(operation.name, operation.pattern, |counters| counters.pipelined(entries, failed));
         }
     }
 }
