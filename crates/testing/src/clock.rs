@@ -52,8 +52,14 @@ impl VirtualServer {
     /// Starts one, or reports a skip of the test under this name where virtual time cannot be had.
     #[must_use]
     pub fn start_or_skip(test: &str) -> Option<Self> {
+        Self::start_with_or_skip(test, &Settings::tcp())
+    }
+
+    /// The same with these settings.
+    #[must_use]
+    pub fn start_with_or_skip(test: &str, settings: &Settings) -> Option<Self> {
         match library() {
-            Ok(_) => Some(Self::start()),
+            Ok(_) => Some(Self::start_with(settings)),
             Err(why) => {
                 skip(&format!("{test}: {why}"));
                 None

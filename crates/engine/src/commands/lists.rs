@@ -1,0 +1,5 @@
+//! To come.
+
+use super::Command;
+
+pub(crate) const COMMANDS: &[Command] = &[];

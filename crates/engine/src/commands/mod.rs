@@ -1,0 +1,231 @@
+//! The commands: one file per family, each with its table.
+
+pub(crate) mod connection;
+pub(crate) mod hashes;
+pub(crate) mod keys;
+pub(crate) mod lists;
+pub(crate) mod pubsub;
+pub(crate) mod scripting;
+pub(crate) mod server;
+pub(crate) mod sets;
+pub(crate) mod streams;
+pub(crate) mod strings;
+pub(crate) mod transactions;
+pub(crate) mod zsets;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::blocking::Blocking;
+use crate::context::Context;
+use crate::db::Hashing;
+use crate::fault::Fault;
+use crate::reply::Reply;
+
+pub(crate) type Answer = Result<Reply, Fault>;
+
+/// How a command is run.
+pub(crate) enum Run {
+    Plain(fn(&mut Context<'_>, &[&[u8]]) -> Answer),
+    /// It may wait.
+    Blocking(fn(&mut Context<'_>, &[&[u8]]) -> Result<Blocking, Fault>),
+    /// It runs others.
+    Exec,
+}
+
+/// What holds for a command; names as in COMMAND INFO where there is one.
+pub(crate) mod flag {
+    pub(crate) const WRITE: u32 = 1;
+    pub(crate) const READONLY: u32 = 1 << 1;
+    pub(crate) const NOSCRIPT: u32 = 1 << 2;
+    pub(crate) const BLOCKING: u32 = 1 << 3;
+    pub(crate) const FAST: u32 = 1 << 4;
+    pub(crate) const NO_AUTH: u32 = 1 << 5;
+    pub(crate) const NO_MULTI: u32 = 1 << 6;
+    pub(crate) const ADMIN: u32 = 1 << 7;
+    pub(crate) const PUBSUB: u32 = 1 << 8;
+    pub(crate) const SKIP_MONITOR: u32 = 1 << 9;
+    pub(crate) const SKIP_SLOWLOG: u32 = 1 << 10;
+    pub(crate) const DENYOOM: u32 = 1 << 11;
+    /// Allowed while a RESP2 connection listens to channels.
+    pub(crate) const WHILE_LISTENING: u32 = 1 << 20;
+    /// Runs at once, also after MULTI.
+    pub(crate) const NEVER_QUEUED: u32 = 1 << 21;
+
+    /// With the names that COMMAND INFO shows.
+    pub(crate) const SHOWN: &[(u32, &str)] = &[
+        (WRITE, "write"),
+        (READONLY, "readonly"),
+        (DENYOOM, "denyoom"),
+        (ADMIN, "admin"),
+        (PUBSUB, "pubsub"),
+        (NOSCRIPT, "noscript"),
+        (BLOCKING, "blocking"),
+        (SKIP_MONITOR, "skip_monitor"),
+        (SKIP_SLOWLOG, "skip_slowlog"),
+        (FAST, "fast"),
+        (NO_AUTH, "no_auth"),
+        (NO_MULTI, "no_multi"),
+    ];
+}
+
+/// One command, or one of a container: `object|encoding`.
+pub(crate) struct Command {
+    /// In lower case.
+    pub(crate) name: &'static str,
+    /// With its name; negative is "at least".
+    pub(crate) arity: i32,
+    pub(crate) flags: u32,
+    /// First and last key and the step between them, as COMMAND shows them; zeros where it has none at fixed places.
+    pub(crate) keys: (i32, i32, i32),
+    pub(crate) run: Run,
+}
+
+impl Command {
+    pub(crate) const fn new(
+        name: &'static str,
+        arity: i32,
+        flags: u32,
+        keys: (i32, i32, i32),
+        run: fn(&mut Context<'_>, &[&[u8]]) -> Answer,
+    ) -> Self {
+        Self { name, arity, flags, keys, run: Run::Plain(run) }
+    }
+
+    pub(crate) const fn blocking(
+        name: &'static str,
+        arity: i32,
+        flags: u32,
+        keys: (i32, i32, i32),
+        run: fn(&mut Context<'_>, &[&[u8]]) -> Result<Blocking, Fault>,
+    ) -> Self {
+        Self { name, arity, flags: flags | flag::BLOCKING, keys, run: Run::Blocking(run) }
+    }
+
+    pub(crate) fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn takes(&self, count: usize) -> bool {
+        let least = usize::try_from(self.arity.unsigned_abs()).unwrap_or(usize::MAX);
+        if self.arity < 0 { count >= least } else { count == least }
+    }
+}
+
+/// Every family's table.
+const FAMILIES: &[&[Command]] = &[
+    connection::COMMANDS,
+    hashes::COMMANDS,
+    keys::COMMANDS,
+    lists::COMMANDS,
+    pubsub::COMMANDS,
+    scripting::COMMANDS,
+    server::COMMANDS,
+    sets::COMMANDS,
+    streams::COMMANDS,
+    strings::COMMANDS,
+    transactions::COMMANDS,
+    zsets::COMMANDS,
+];
+
+/// All commands, by family.
+pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
+    FAMILIES.iter().copied().flatten()
+}
+
+type Table = HashMap<&'static str, Found, Hashing>;
+
+/// What a first word names.
+#[derive(Clone, Copy)]
+enum Found {
+    Command(&'static Command),
+    /// A second word says which.
+    Container,
+}
+
+fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(|| {
+        let mut table = Table::default();
+        for command in all() {
+            if let Some((container, _)) = command.name.split_once('|') {
+                table.insert(container, Found::Container);
+            }
+            table.insert(command.name, Found::Command(command));
+        }
+        table
+    });
+    &TABLE
+}
+
+/// Longer than any name.
+const LONGEST: usize = 32;
+
+/// A name in lower case; `None` where it is no name at all.
+fn lower<'b>(words: &[&[u8]], buffer: &'b mut [u8; LONGEST]) -> Option<&'b str> {
+    let mut length = 0;
+    for (index, word) in words.iter().enumerate() {
+        if length + word.len() + 1 > LONGEST {
+            return None;
+        }
+        if index > 0 {
+            buffer[length] = b'|';
+            length += 1;
+        }
+        buffer[length..length + word.len()].copy_from_slice(word);
+        length += word.len();
+    }
+    let name = &mut buffer[..length];
+    name.make_ascii_lowercase();
+    std::str::from_utf8(name).ok()
+}
+
+/// A command by its words alone.
+pub(crate) fn named(words: &[&[u8]]) -> Option<&'static Command> {
+    let mut buffer = [0; LONGEST];
+    match table().get(lower(words, &mut buffer)?)? {
+        Found::Command(command) => Some(command),
+        Found::Container => None,
+    }
+}
+
+/// The command that these arguments are, or the error that Redis answers with.
+pub(crate) fn find(args: &[&[u8]]) -> Result<&'static Command, Fault> {
+    let Some(first) = args.first() else { return Err(Fault::of("ERR unknown command ''")) };
+    let mut buffer = [0; LONGEST];
+    let found = lower(&[first], &mut buffer).and_then(|name| table().get_key_value(name));
+    let command = match found {
+        Some((_, Found::Command(command))) if !first.contains(&b'|') => command,
+        Some((container, Found::Container)) => {
+            let Some(second) = args.get(1) else { return Err(Fault::arity(container)) };
+            named(&[first, second]).ok_or_else(|| {
+                let shown = &second[..second.len().min(128)];
+                let container = container.to_ascii_uppercase();
+                Fault::new(
+                    [b"ERR unknown subcommand '", shown, format!("'. Try {container} HELP.").as_bytes()]
+                        .concat(),
+                )
+            })?
+        }
+        _ => return Err(unknown(args)),
+    };
+    if command.takes(args.len()) { Ok(command) } else { Err(Fault::arity(command.name)) }
+}
+
+fn unknown(args: &[&[u8]]) -> Fault {
+    let cut = |arg: &[u8], most: usize| arg[..arg.len().min(most)].to_vec();
+    let mut text = b"ERR unknown command '".to_vec();
+    text.extend(cut(args.first().copied().unwrap_or_default(), 128));
+    text.extend_from_slice(b"', with args beginning with: ");
+    let mut shown = 0;
+    for arg in args.iter().skip(1) {
+        if shown >= 128 {
+            break;
+        }
+        let arg = cut(arg, 128 - shown);
+        text.push(b'\'');
+        text.extend_from_slice(&arg);
+        text.extend_from_slice(b"' ");
+        shown += arg.len() + 3;
+    }
+    Fault::new(text)
+}

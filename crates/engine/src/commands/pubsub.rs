@@ -1,0 +1,145 @@
+//! Channels: SUBSCRIBE, PSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, PUBLISH, PUBSUB.
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::{Answer, Command, flag};
+use crate::clients::{Client, ClientId};
+use crate::context::Context;
+use crate::db::Hashing;
+use crate::glob;
+use crate::reply::Reply;
+
+const LISTEN: u32 = flag::PUBSUB | flag::NOSCRIPT | flag::WHILE_LISTENING;
+
+pub(crate) const COMMANDS: &[Command] = &[
+    Command::new("subscribe", -2, LISTEN, (0, 0, 0), |cx, args| Ok(join(cx, &args[1..], &CHANNEL))),
+    Command::new("psubscribe", -2, LISTEN, (0, 0, 0), |cx, args| Ok(join(cx, &args[1..], &PATTERN))),
+    Command::new("unsubscribe", -1, LISTEN, (0, 0, 0), |cx, args| Ok(leave(cx, &args[1..], &CHANNEL))),
+    Command::new("punsubscribe", -1, LISTEN, (0, 0, 0), |cx, args| Ok(leave(cx, &args[1..], &PATTERN))),
+    Command::new("publish", 3, flag::PUBSUB | flag::FAST, (0, 0, 0), publish),
+    Command::new("pubsub|channels", -2, flag::PUBSUB, (0, 0, 0), channels),
+    Command::new("pubsub|numsub", -2, flag::PUBSUB, (0, 0, 0), numsub),
+    Command::new("pubsub|numpat", 2, flag::PUBSUB, (0, 0, 0), numpat),
+];
+
+type Listeners = IndexMap<Vec<u8>, IndexSet<ClientId, Hashing>, Hashing>;
+
+/// Who listens to what.
+#[derive(Debug, Default)]
+pub(crate) struct Channels {
+    channels: Listeners,
+    patterns: Listeners,
+}
+
+impl Channels {
+    pub(crate) fn of(&self, channel: &[u8]) -> impl Iterator<Item = ClientId> {
+        self.channels.get(channel).into_iter().flatten().copied()
+    }
+
+    /// With the pattern that matches.
+    pub(crate) fn matching(&self, channel: &[u8]) -> impl Iterator<Item = (&[u8], ClientId)> {
+        self.patterns
+            .iter()
+            .filter(|(pattern, _)| glob::matches(pattern, channel))
+            .flat_map(|(pattern, clients)| clients.iter().map(|client| (pattern.as_slice(), *client)))
+    }
+
+    /// The client listens to nothing any more.
+    pub(crate) fn leave(&mut self, client: ClientId) {
+        for all in [&mut self.channels, &mut self.patterns] {
+            all.retain(|_, clients| {
+                clients.shift_remove(&client);
+                !clients.is_empty()
+            });
+        }
+    }
+}
+
+/// Channels and patterns are alike but for their words.
+struct Way {
+    joined: &'static str,
+    left: &'static str,
+    listeners: fn(&mut Channels) -> &mut Listeners,
+    own: fn(&mut Client) -> &mut IndexSet<Vec<u8>, Hashing>,
+}
+
+const CHANNEL: Way = Way {
+    joined: "subscribe",
+    left: "unsubscribe",
+    listeners: |all| &mut all.channels,
+    own: |client| &mut client.channels,
+};
+
+const PATTERN: Way = Way {
+    joined: "psubscribe",
+    left: "punsubscribe",
+    listeners: |all| &mut all.patterns,
+    own: |client| &mut client.patterns,
+};
+
+fn told(cx: &mut Context<'_>, word: &str, name: Reply) -> Reply {
+    let count = cx.client().map_or(0, |client| client.subscriptions());
+    Reply::Push(vec![Reply::bulk(word), name, Reply::count(count)])
+}
+
+fn join(cx: &mut Context<'_>, names: &[&[u8]], way: &Way) -> Reply {
+    let id = cx.session.client;
+    let mut replies = Vec::with_capacity(names.len());
+    for name in names {
+        (way.listeners)(&mut cx.state.channels).entry(name.to_vec()).or_default().insert(id);
+        if let Some(client) = cx.client() {
+            (way.own)(client).insert(name.to_vec());
+        }
+        replies.push(told(cx, way.joined, Reply::bulk(*name)));
+    }
+    Reply::Several(replies)
+}
+
+fn leave(cx: &mut Context<'_>, names: &[&[u8]], way: &Way) -> Reply {
+    let id = cx.session.client;
+    let names: Vec<Vec<u8>> = match names {
+        [] => cx.client().map(|client| (way.own)(client).iter().cloned().collect()).unwrap_or_default(),
+        names => names.iter().map(|name| name.to_vec()).collect(),
+    };
+    if names.is_empty() {
+        return told(cx, way.left, Reply::Nil);
+    }
+    let mut replies = Vec::with_capacity(names.len());
+    for name in names {
+        if let Some(client) = cx.client() {
+            (way.own)(client).shift_remove(&name);
+        }
+        let all = (way.listeners)(&mut cx.state.channels);
+        if let Some(clients) = all.get_mut(&name) {
+            clients.shift_remove(&id);
+            if clients.is_empty() {
+                all.shift_remove(&name);
+            }
+        }
+        replies.push(told(cx, way.left, Reply::Bulk(name)));
+    }
+    Reply::Several(replies)
+}
+
+fn publish(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    Ok(Reply::count(cx.state.publish(args[1], args[2])))
+}
+
+fn channels(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    let pattern = args.get(2).copied().unwrap_or(b"*");
+    let names = cx.state.channels.channels.keys().filter(|name| glob::matches(pattern, name));
+    Ok(Reply::bulks(names.cloned()))
+}
+
+fn numsub(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    let mut replies = Vec::new();
+    for name in &args[2..] {
+        replies.push(Reply::bulk(*name));
+        replies.push(Reply::count(cx.state.channels.of(name).count()));
+    }
+    Ok(Reply::Array(replies))
+}
+
+fn numpat(cx: &mut Context<'_>, _: &[&[u8]]) -> Answer {
+    Ok(Reply::count(cx.state.channels.patterns.len()))
+}

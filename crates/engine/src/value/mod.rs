@@ -1,0 +1,138 @@
+//! What a key holds.
+
+mod hash;
+mod list;
+mod set;
+mod stream;
+mod zset;
+
+pub(crate) use hash::Hash;
+pub(crate) use list::List;
+pub(crate) use set::Set;
+pub(crate) use stream::Stream;
+pub(crate) use zset::Zset;
+
+/// A string. Which way it is kept is only shown: `OBJECT ENCODING` remembers that it was changed in place.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Text {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) changed_in_place: bool,
+}
+
+/// Of one of the six types; containers are never empty.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(Text),
+    List(Box<List>),
+    Hash(Box<Hash>),
+    Set(Box<Set>),
+    Zset(Box<Zset>),
+    Stream(Box<Stream>),
+}
+
+/// One of the six, as commands ask for it.
+pub(crate) trait Kind: Default {
+    fn of(value: &Value) -> Option<&Self>;
+    fn of_mut(value: &mut Value) -> Option<&mut Self>;
+    fn into_value(self) -> Value;
+}
+
+macro_rules! kinds {
+    ($($kind:ident $wrap:expr;)*) => {$(
+        impl Kind for $kind {
+            fn of(value: &Value) -> Option<&Self> {
+                match value {
+                    Value::$kind(found) => Some(found),
+                    _ => None,
+                }
+            }
+
+            fn of_mut(value: &mut Value) -> Option<&mut Self> {
+                match value {
+                    Value::$kind(found) => Some(found),
+                    _ => None,
+                }
+            }
+
+            fn into_value(self) -> Value {
+                Value::$kind($wrap(self))
+            }
+        }
+    )*};
+}
+
+kinds! {
+    Text std::convert::identity;
+    List Box::new;
+    Hash Box::new;
+    Set Box::new;
+    Zset Box::new;
+    Stream Box::new;
+}
+
+impl Value {
+    pub(crate) fn text(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::Text(Text { bytes: bytes.into(), changed_in_place: false })
+    }
+
+    /// What TYPE says.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "string",
+            Self::List(_) => "list",
+            Self::Hash(_) => "hash",
+            Self::Set(_) => "set",
+            Self::Zset(_) => "zset",
+            Self::Stream(_) => "stream",
+        }
+    }
+
+    /// A container that its last element has left does not stay; a stream does.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(_) | Self::Stream(_) => false,
+            Self::List(list) => list.is_empty(),
+            Self::Hash(hash) => hash.is_empty(),
+            Self::Set(set) => set.is_empty(),
+            Self::Zset(zset) => zset.is_empty(),
+        }
+    }
+
+    /// What OBJECT ENCODING says.
+    pub(crate) fn encoding(&self) -> &'static str {
+        match self {
+            Self::Text(text) => text.encoding(),
+            Self::List(list) => list.encoding(),
+            Self::Hash(hash) => hash.encoding(),
+            Self::Set(set) => set.encoding(),
+            Self::Zset(zset) => zset.encoding(),
+            Self::Stream(_) => "stream",
+        }
+    }
+
+    /// Bytes it takes up, roughly.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.bytes.capacity(),
+            Self::List(list) => list.size(),
+            Self::Hash(hash) => hash.size(),
+            Self::Set(set) => set.size(),
+            Self::Zset(zset) => zset.size(),
+            Self::Stream(stream) => stream.size(),
+        }
+    }
+}
+
+impl Text {
+    fn encoding(&self) -> &'static str {
+        if self.changed_in_place {
+            "raw"
+        } else if self.bytes.len() <= 20 && crate::number::parse_int(&self.bytes).is_some() {
+            "int"
+        } else if self.bytes.len() <= 44 {
+            "embstr"
+        } else {
+            "raw"
+        }
+    }
+}
