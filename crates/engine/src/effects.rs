@@ -9,12 +9,50 @@ use crate::reply;
 pub(crate) struct Effects {
     /// Nobody keeps a log: nothing is written here.
     pub(crate) off: bool,
-    done: Vec<u8>,
+    done: Steps,
     step: Vec<u8>,
     in_step: usize,
-    /// The database that a reader is in at the end of `done`, and at the end of `step`.
-    db_done: Option<usize>,
-    db_step: Option<usize>,
+    /// The database that a reader is in at the end of the present step.
+    db: Option<usize>,
+}
+
+/// Whole steps, one after the other, each as commands in RESP.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Steps {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Steps {
+    /// All of them in one piece.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether nothing has changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// One by one.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).filter_map(|(start, end)| self.bytes.get(start..*end))
+    }
+
+    /// Puts others behind these.
+    pub fn append(&mut self, more: &Self) {
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&more.bytes);
+        self.ends.extend(more.ends.iter().map(|end| before + end));
+    }
+
+    pub(crate) fn push(&mut self, step: &[u8]) {
+        self.bytes.extend_from_slice(step);
+        self.ends.push(self.bytes.len());
+    }
 }
 
 impl Effects {
@@ -23,9 +61,9 @@ impl Effects {
         if self.off {
             return;
         }
-        if self.db_step != Some(db) {
+        if self.db != Some(db) {
             reply::command(&mut self.step, &[b"SELECT", db.to_string().as_bytes()]);
-            self.db_step = Some(db);
+            self.db = Some(db);
         }
         reply::command(&mut self.step, command);
         self.in_step += 1;
@@ -33,27 +71,28 @@ impl Effects {
 
     /// The step is over.
     pub(crate) fn end_step(&mut self) {
-        match self.in_step {
-            0 => return,
-            1 => self.done.append(&mut self.step),
-            _ => {
-                reply::command(&mut self.done, &[b"MULTI"]);
-                self.done.append(&mut self.step);
-                reply::command(&mut self.done, &[b"EXEC"]);
-            }
+        if self.in_step == 0 {
+            return;
         }
+        if self.in_step > 1 {
+            let mut whole = Vec::with_capacity(self.step.len() + 32);
+            reply::command(&mut whole, &[b"MULTI"]);
+            whole.append(&mut self.step);
+            reply::command(&mut whole, &[b"EXEC"]);
+            self.step = whole;
+        }
+        self.done.push(&self.step);
+        self.step.clear();
         self.in_step = 0;
-        self.db_done = self.db_step;
     }
 
     /// Everything since the last time, and no part of a step.
-    pub(crate) fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Steps {
         std::mem::take(&mut self.done)
     }
 
-    /// The reader of what follows is in no database yet: the log begins anew.
+    /// Whoever reads what follows is in no database yet.
     pub(crate) fn begin_anew(&mut self) {
-        self.db_step = None;
-        self.db_done = None;
+        self.db = None;
     }
 }

@@ -5,6 +5,7 @@ use crate::clients::{ClientId, Origin, Replies, Session};
 use crate::commands::{self, Command, Run, flag};
 use crate::context::Context;
 use crate::db::Name;
+use crate::effects::Steps;
 use crate::fault::Fault;
 use crate::reply::{Protocol, Reply};
 use crate::state::State;
@@ -29,6 +30,8 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) state: State,
+    /// How many pictures were taken.
+    pub(crate) pictures: u32,
     stopwatch: Option<fn() -> u64>,
 }
 
@@ -91,7 +94,7 @@ impl Engine {
         state.now = now;
         state.stats.started = now;
         state.effects.off = !settings.keeps_effects;
-        Self { state, stopwatch: settings.stopwatch }
+        Self { state, pictures: 0, stopwatch: settings.stopwatch }
     }
 
     /// With a password that clients have to give.
@@ -114,6 +117,16 @@ impl Engine {
         if self.state.clients.remove(client).is_some_and(|client| client.monitors) {
             self.state.monitors -= 1;
         }
+    }
+
+    /// Whoever waits for a key there does so no longer, and is told nothing.
+    pub fn stop_waiting(&mut self, client: ClientId) {
+        self.state.unblock(client);
+    }
+
+    /// Changes are refused from now on, because they cannot be kept.
+    pub fn refuse_writes(&mut self, why: &str) {
+        self.state.refusal = Some(Fault::new(format!("MISCONF the log cannot be written: {why}")));
     }
 
     /// How a client reads its answers.
@@ -146,8 +159,8 @@ impl Engine {
         self.state.next_deadline()
     }
 
-    /// What has changed since the last call, as commands in RESP that do it again. Whole steps only.
-    pub fn take_effects(&mut self) -> Vec<u8> {
+    /// What has changed since the last call. Whole steps only.
+    pub fn take_effects(&mut self) -> Steps {
         self.state.effects.take()
     }
 
@@ -287,6 +300,9 @@ impl State {
         let Some(known) = self.clients.get(client) else { return Ok(command) };
         if !known.authenticated && !command.has(flag::NO_AUTH) {
             return Err(Fault::of("NOAUTH Authentication required."));
+        }
+        if let Some(refusal) = self.refusal.as_ref().filter(|_| command.has(flag::WRITE)) {
+            return Err(refusal.clone());
         }
         let listens = known.subscriptions() > 0 && known.protocol == Protocol::Two;
         if listens && !command.has(flag::WHILE_LISTENING) {

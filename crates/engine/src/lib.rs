@@ -22,6 +22,10 @@ mod engine;
 mod expiry;
 mod fault;
 mod glob;
+#[cfg(feature = "live")]
+pub mod live;
+mod loading;
+pub mod log;
 mod notify;
 mod number;
 mod reply;
@@ -33,7 +37,9 @@ mod transaction;
 mod value;
 
 pub use clients::ClientId;
+pub use effects::Steps;
 pub use engine::{Answer, Delivery, Engine, Outcome, Settings};
 pub use fault::Fault;
+pub use loading::{Loader, Progress};
 pub use reply::{Protocol, Reply};
 pub use time::Time;

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::db::{Db, Hashing, Name};
 use crate::effects::Effects;
 use crate::engine::Delivery;
+use crate::fault::Fault;
 use crate::notify::Class;
 use crate::reply::Reply;
 use crate::stats::Stats;
@@ -30,6 +31,8 @@ pub(crate) struct State {
     pub(crate) stats: Stats,
     pub(crate) effects: Effects,
     pub(crate) deliveries: Vec<Delivery>,
+    /// Why nothing may be changed.
+    pub(crate) refusal: Option<Fault>,
     /// How many clients monitor.
     pub(crate) monitors: usize,
 }

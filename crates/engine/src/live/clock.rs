@@ -1,0 +1,47 @@
+//! What time it is.
+
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::time::Time;
+
+/// Where a live engine gets its time from.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Clock {
+    /// The system.
+    #[default]
+    System,
+    /// Tokio's clock, counted from this moment. A test that pauses it moves time as it likes.
+    Tokio {
+        /// What tokio's clock showed.
+        start: tokio::time::Instant,
+        /// What time it was then.
+        time: Time,
+    },
+}
+
+impl Clock {
+    /// Tokio's clock, which shows this moment now.
+    #[must_use]
+    pub fn tokio(time: Time) -> Self {
+        Self::Tokio { start: tokio::time::Instant::now(), time }
+    }
+
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        match self {
+            Self::System => Time::from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
+            Self::Tokio { start, time } => {
+                let passed = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+                Time::from_micros(time.micros().saturating_add(passed))
+            }
+        }
+    }
+}
+
+/// Microseconds since some moment: for measuring only.
+pub(super) fn stopwatch() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_micros()).unwrap_or(u64::MAX)
+}

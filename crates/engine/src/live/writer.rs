@@ -1,0 +1,368 @@
+//! The thread that writes the log.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, watch};
+
+use crate::effects::Steps;
+use crate::log::{Chain, Loaded};
+
+/// When a change counts as kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fsync {
+    /// When it is on the disk.
+    Always,
+    /// At once; it is on the disk within about a second.
+    #[default]
+    EverySecond,
+    /// At once; the system writes it when it likes.
+    No,
+}
+
+/// From this size on a log that has doubled is written anew.
+const REWRITE_FROM: u64 = 64 * 1024 * 1024;
+
+/// Takes what is to be written, and says what was.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    always: bool,
+    kept: watch::Receiver<Kept>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    pending: Mutex<Pending>,
+    more: Condvar,
+    /// The log has grown enough to be written anew.
+    pub(super) grown: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    items: Vec<Item>,
+    /// Steps that were handed in so far.
+    position: u64,
+    closed: bool,
+}
+
+#[derive(Debug)]
+enum Item {
+    Steps(Steps),
+    BeginPicture,
+    Part(Vec<u8>),
+    EndPicture,
+    DropPicture,
+    /// On the disk, whatever the policy.
+    Sync,
+}
+
+/// How far the log is.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    position: u64,
+    /// How many times everything was on the disk.
+    syncs: u64,
+    failure: Option<Arc<str>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, item: Item) {
+        self.lock().items.push(item);
+        self.more.notify_one();
+    }
+}
+
+impl Writer {
+    pub(super) fn open(path: &Path, loaded: &Loaded, fsync: Fsync) -> io::Result<Self> {
+        let log = Log::open(path, loaded)?;
+        let shared =
+            Arc::new(Shared { pending: Mutex::default(), more: Condvar::new(), grown: Notify::new() });
+        let (told, kept) = watch::channel(Kept::default());
+        let thread = {
+            let shared = Arc::clone(&shared);
+            std::thread::Builder::new()
+                .name("keyplane-log".to_owned())
+                .spawn(move || Thread { log, fsync, told, shared, dirty: false, synced: Instant::now() }.run())?
+        };
+        Ok(Self { shared, always: fsync == Fsync::Always, kept, thread: Some(thread) })
+    }
+
+    /// Where the log has to be for these, and for everything before, to be in it.
+    pub(super) fn append(&self, steps: &Steps) -> u64 {
+        let mut pending = self.shared.lock();
+        if steps.is_empty() {
+            return pending.position;
+        }
+        pending.position += 1;
+        match pending.items.last_mut() {
+            Some(Item::Steps(last)) => last.append(steps),
+            _ => pending.items.push(Item::Steps(steps.clone())),
+        }
+        let position = pending.position;
+        drop(pending);
+        self.shared.more.notify_one();
+        position
+    }
+
+    /// Until the log is that far, where that matters.
+    pub(super) async fn kept(&self, position: u64) -> Result<(), String> {
+        if !self.always {
+            return Ok(());
+        }
+        self.wait_for(|kept| kept.position >= position).await
+    }
+
+    pub(super) async fn flush(&self) -> io::Result<()> {
+        let before = self.kept.borrow().syncs;
+        self.shared.put(Item::Sync);
+        self.wait_for(|kept| kept.syncs > before).await.map_err(io::Error::other)
+    }
+
+    async fn wait_for(&self, reached: impl Fn(&Kept) -> bool) -> Result<(), String> {
+        let mut kept = self.kept.clone();
+        let found = kept.wait_for(|kept| kept.failure.is_some() || reached(kept)).await;
+        match found {
+            Ok(kept) if reached(&kept) => Ok(()),
+            Ok(kept) => Err(kept.failure.as_deref().unwrap_or("the log is closed").to_owned()),
+            Err(_) => Err("the log is closed".to_owned()),
+        }
+    }
+
+    /// Why it cannot be written.
+    pub(super) fn failure(&self) -> Option<Arc<str>> {
+        self.kept.borrow().failure.clone()
+    }
+
+    /// Until the log should be written anew.
+    pub(super) fn grown(&self) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move { shared.grown.notified().await }
+    }
+
+    pub(super) fn begin_picture(&self) {
+        self.shared.put(Item::BeginPicture);
+    }
+
+    pub(super) fn picture_part(&self, part: Vec<u8>) {
+        self.shared.put(Item::Part(part));
+    }
+
+    pub(super) fn end_picture(&self) {
+        self.shared.put(Item::EndPicture);
+    }
+
+    pub(super) fn drop_picture(&self) {
+        self.shared.put(Item::DropPicture);
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.more.notify_one();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+struct Thread {
+    log: Log,
+    fsync: Fsync,
+    told: watch::Sender<Kept>,
+    shared: Arc<Shared>,
+    dirty: bool,
+    synced: Instant,
+}
+
+impl Thread {
+    fn run(mut self) {
+        loop {
+            let (items, position, closed) = self.next();
+            if let Err(error) = self.write(items, closed) {
+                let why: Arc<str> = error.to_string().into();
+                self.told.send_modify(|kept| kept.failure = Some(why));
+                return;
+            }
+            self.told.send_modify(|kept| kept.position = position);
+            if closed {
+                return;
+            }
+        }
+    }
+
+    /// What is to be done, waited for; nothing when a sync is due.
+    fn next(&self) -> (Vec<Item>, u64, bool) {
+        let mut pending = self.shared.lock();
+        while pending.items.is_empty() && !pending.closed {
+            let wait = if self.dirty { EVERY.saturating_sub(self.synced.elapsed()) } else { Duration::MAX };
+            if wait.is_zero() {
+                break;
+            }
+            pending = self.shared.more.wait_timeout(pending, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        (std::mem::take(&mut pending.items), pending.position, pending.closed)
+    }
+
+    fn write(&mut self, items: Vec<Item>, closed: bool) -> io::Result<()> {
+        let mut asked = false;
+        for item in items {
+            match item {
+                Item::Steps(steps) => {
+                    self.log.append(&steps)?;
+                    self.dirty = true;
+                }
+                Item::BeginPicture => self.log.begin_picture()?,
+                Item::Part(part) => self.log.picture_part(&part)?,
+                Item::EndPicture => self.log.end_picture()?,
+                Item::DropPicture => self.log.drop_picture(),
+                Item::Sync => asked = true,
+            }
+        }
+        let due = match self.fsync {
+            Fsync::Always => true,
+            Fsync::EverySecond => self.synced.elapsed() >= EVERY,
+            Fsync::No => false,
+        };
+        if (self.dirty && (due || closed)) || asked {
+            self.log.file.sync_data()?;
+            self.dirty = false;
+            self.synced = Instant::now();
+            self.told.send_modify(|kept| kept.syncs += 1);
+        }
+        self.dirty &= self.fsync != Fsync::No;
+        if self.log.should_be_written_anew() {
+            self.shared.grown.notify_one();
+        }
+        Ok(())
+    }
+}
+
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The file, and the one that is to take its place.
+struct Log {
+    path: PathBuf,
+    file: File,
+    chain: Chain,
+    size: u64,
+    /// Its size after it was last written anew.
+    base: u64,
+    asked: bool,
+    next: Option<Next>,
+    buffer: Vec<u8>,
+}
+
+/// A picture that is being written, and what has changed since it was begun.
+struct Next {
+    path: PathBuf,
+    file: File,
+    chain: Chain,
+    size: u64,
+    since: Steps,
+}
+
+impl Log {
+    fn open(path: &Path, loaded: &Loaded) -> io::Result<Self> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        file.set_len(loaded.end)?;
+        let (mut chain, mut size) = (loaded.chain, loaded.end);
+        file.seek(SeekFrom::End(0))?;
+        if size == 0 {
+            let mut first = Vec::new();
+            chain = Chain::begin(&mut first);
+            file.write_all(&first)?;
+            size = first.len() as u64;
+        }
+        file.sync_all()?;
+        sync_folder(path)?;
+        Ok(Self { path: path.to_owned(), file, chain, size, base: size, asked: false, next: None, buffer: Vec::new() })
+    }
+
+    fn append(&mut self, steps: &Steps) -> io::Result<()> {
+        self.buffer.clear();
+        for step in steps.iter() {
+            self.chain.write(step, &mut self.buffer);
+        }
+        self.file.write_all(&self.buffer)?;
+        self.size += self.buffer.len() as u64;
+        if let Some(next) = &mut self.next {
+            next.since.append(steps);
+        }
+        Ok(())
+    }
+
+    fn should_be_written_anew(&mut self) -> bool {
+        let wanted = !self.asked && self.size >= REWRITE_FROM && self.size >= self.base.saturating_mul(2);
+        self.asked |= wanted;
+        wanted
+    }
+
+    fn begin_picture(&mut self) -> io::Result<()> {
+        let path = self.path.with_extension("aof.new");
+        let file = File::create(&path)?;
+        let mut next = Next { path, file, chain: Chain::default(), size: 0, since: Steps::default() };
+        let mut first = Vec::new();
+        next.chain = Chain::begin(&mut first);
+        next.write(&first)?;
+        self.next = Some(next);
+        Ok(())
+    }
+
+    fn picture_part(&mut self, part: &[u8]) -> io::Result<()> {
+        let Some(next) = &mut self.next else { return Ok(()) };
+        let mut framed = Vec::with_capacity(part.len() + 64);
+        next.chain.write(part, &mut framed);
+        next.write(&framed)
+    }
+
+    /// The new log takes the place of the old one, with everything that has changed since.
+    fn end_picture(&mut self) -> io::Result<()> {
+        let Some(mut next) = self.next.take() else { return Ok(()) };
+        let mut rest = Vec::new();
+        for step in next.since.iter() {
+            next.chain.write(step, &mut rest);
+        }
+        next.write(&rest)?;
+        next.file.sync_all()?;
+        std::fs::rename(&next.path, &self.path)?;
+        sync_folder(&self.path)?;
+        (self.file, self.chain, self.size, self.base) = (next.file, next.chain, next.size, next.size);
+        self.asked = false;
+        Ok(())
+    }
+
+    fn drop_picture(&mut self) {
+        if let Some(next) = self.next.take() {
+            drop(std::fs::remove_file(next.path));
+        }
+        self.asked = false;
+    }
+}
+
+impl Next {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// A file that is new in its folder is there after a power cut only when the folder was synced, too.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}

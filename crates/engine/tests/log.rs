@@ -1,0 +1,222 @@
+//! The log: what it takes back after cuts and changes, and what a real server makes of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::Write as _;
+
+use keyplane_engine::log::{Chain, LogError, load};
+use keyplane_engine::{Answer, Engine, Progress, Reply, Settings, Steps, Time};
+use keyplane_testing::{Program, Server};
+
+const NOW: Time = Time::from_millis(1_900_000_000_000);
+
+fn engine() -> Engine {
+    Engine::new(Settings { keeps_effects: true, ..Settings::default() }, NOW)
+}
+
+fn run(engine: &mut Engine, line: &str) -> Reply {
+    let client = engine.connect(NOW, "test".to_owned());
+    let args: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+    let answer = engine.execute(NOW, client, &args).answer;
+    engine.disconnect(client);
+    match answer {
+        Answer::Reply(reply) => reply,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn transaction(engine: &mut Engine, lines: &[&str]) {
+    let client = engine.connect(NOW, "test".to_owned());
+    for line in ["MULTI"].iter().chain(lines).chain(&["EXEC"]) {
+        let args: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        engine.execute(NOW, client, &args);
+    }
+    engine.disconnect(client);
+}
+
+/// All keys with their values and ends, as far as strings go.
+fn contents(engine: &mut Engine) -> Vec<String> {
+    let Reply::Array(keys) = run(engine, "KEYS *") else { panic!("no keys") };
+    let mut all: Vec<String> = keys
+        .into_iter()
+        .map(|key| {
+            let Reply::Bulk(key) = key else { panic!("no key") };
+            let key = String::from_utf8(key).unwrap();
+            format!("{key} {:?} {:?}", run(engine, &format!("GET {key}")), run(engine, &format!("PEXPIRETIME {key}")))
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// A log of some steps, where each begins, and the contents after each.
+fn sample() -> (Vec<u8>, Vec<(usize, Vec<String>)>) {
+    let mut engine = engine();
+    let mut log = Vec::new();
+    let mut chain = Chain::begin(&mut log);
+    let mut states = vec![(log.len(), contents(&mut engine))];
+    let mut note = |engine: &mut Engine, states: &mut Vec<_>| {
+        for step in engine.take_effects().iter() {
+            chain.write(step, &mut log);
+        }
+        states.push((log.len(), contents(engine)));
+    };
+    for line in ["SET a 1", "SET b two PX 5000", "APPEND a 2", "INCR n", "SET #kp x"] {
+        run(&mut engine, line);
+        note(&mut engine, &mut states);
+    }
+    transaction(&mut engine, &["SET a 3", "INCR n", "DEL b"]);
+    note(&mut engine, &mut states);
+    run(&mut engine, "SETRANGE z 40 end");
+    note(&mut engine, &mut states);
+    (log, states)
+}
+
+#[test]
+fn a_log_that_was_cut_loads_to_the_last_whole_step() {
+    let (log, states) = sample();
+    for length in 0..=log.len() {
+        let mut engine = engine();
+        let loaded = load(&log[..length], &mut engine).expect("a cut log loads");
+        let (end, expected) =
+            states.iter().rev().find(|(end, _)| *end <= length).cloned().unwrap_or((0, Vec::new()));
+        assert_eq!(loaded.end as usize, end, "cut at {length}");
+        assert_eq!(loaded.torn as usize, length - end, "cut at {length}");
+        assert_eq!(contents(&mut engine), expected, "cut at {length}");
+    }
+}
+
+#[test]
+fn a_log_that_was_changed_anywhere_is_refused_with_the_place() {
+    let (log, states) = sample();
+    for place in 0..log.len() {
+        for bit in [0, 3, 6] {
+            let mut changed = log.clone();
+            changed[place] ^= 1 << bit;
+            match load(changed.as_slice(), &mut engine()) {
+                Err(LogError::Damaged { offset, .. }) => {
+                    let begin = states.iter().rev().find(|(end, _)| *end <= place).unwrap().0;
+                    assert_eq!(offset as usize, begin, "changed at {place}");
+                }
+                Err(LogError::NotALog | LogError::Version(_)) => assert!(place < states[0].0, "changed at {place}"),
+                other => panic!("changed at {place}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn room_that_was_never_written_to_is_a_torn_end() {
+    let (mut log, states) = sample();
+    let (end, expected) = states[states.len() - 2].clone();
+    let whole = log.len();
+    // The last step's bytes never came, and the file system had made room for more.
+    log[end + 34 + 20..].fill(0);
+    log.extend([0; 100]);
+    let mut engine = engine();
+    let loaded = load(log.as_slice(), &mut engine).expect("loads");
+    assert_eq!((loaded.end as usize, loaded.torn as usize), (end, whole + 100 - end));
+    assert_eq!(contents(&mut engine), expected);
+}
+
+#[test]
+fn what_has_ended_meanwhile_ends_after_loading_and_not_before() {
+    let mut first = engine();
+    let mut log = Vec::new();
+    let mut chain = Chain::begin(&mut log);
+    for line in ["SET a x PX 1000", "APPEND a y"] {
+        run(&mut first, line);
+    }
+    first.take_effects().iter().for_each(|step| chain.write(step, &mut log));
+    let later = Time::from_millis(NOW.millis() + 60_000);
+    let mut second = Engine::new(Settings { keeps_effects: true, ..Settings::default() }, later);
+    load(log.as_slice(), &mut second).unwrap();
+    assert!(second.take_effects().is_empty());
+    second.tick(later);
+    assert_eq!(second.take_effects().iter().count(), 1);
+    let client = second.connect(later, String::new());
+    assert_eq!(second.execute(later, client, &[b"EXISTS", b"a"]).answer, Answer::Reply(Reply::Int(0)));
+}
+
+/// A picture of an engine, and what changed while it was taken, make the same as the engine has in the end.
+#[test]
+fn a_picture_shows_the_moment_it_was_begun() {
+    for seed in 0..200 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut engine = engine();
+        let change = |engine: &mut Engine, rng: &mut fastrand::Rng| {
+            let key = rng.u32(..30);
+            let line = match rng.u32(..7) {
+                0 => format!("DEL k{key}"),
+                1 => format!("SET k{key} {} PX {}", rng.u32(..), rng.u32(1000..9000)),
+                2 => format!("APPEND k{key} x"),
+                3 => format!("COPY k{key} k{} REPLACE", rng.u32(..30)),
+                4 => format!("PERSIST k{key}"),
+                5 => format!("PEXPIRE k{key} {}", rng.u32(1000..9000)),
+                _ => format!("SET k{key} {}", rng.u32(..)),
+            };
+            run(engine, &line);
+        };
+        (0..60).for_each(|_| change(&mut engine, &mut rng));
+        engine.take_effects();
+        engine.begin_picture();
+        let mut since = Steps::default();
+        let mut log = Vec::new();
+        let mut chain = Chain::begin(&mut log);
+        loop {
+            for _ in 0..rng.u32(..6) {
+                change(&mut engine, &mut rng);
+            }
+            match engine.go_on_with_picture(3) {
+                Progress::Part(part) => chain.write(&part, &mut log),
+                Progress::Done => break,
+                Progress::Spoiled => panic!("seed {seed}: nothing was emptied"),
+            }
+            since.append(&engine.take_effects());
+        }
+        since.append(&engine.take_effects());
+        since.iter().for_each(|step| chain.write(step, &mut log));
+        let mut second = self::engine();
+        load(log.as_slice(), &mut second).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(contents(&mut second), contents(&mut engine), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_picture_of_a_database_that_is_emptied_is_given_up() {
+    let mut engine = engine();
+    (0..50).for_each(|number| drop(run(&mut engine, &format!("SET k{number} x"))));
+    engine.begin_picture();
+    assert!(matches!(engine.go_on_with_picture(10), Progress::Part(_)));
+    run(&mut engine, "FLUSHALL");
+    assert!(matches!(engine.go_on_with_picture(10), Progress::Spoiled));
+    assert!(matches!(engine.go_on_with_picture(10), Progress::Done));
+}
+
+/// A real server reads our log as its own.
+#[test]
+fn redis_server_loads_it_to_the_same() {
+    let (log, states) = sample();
+    let server = Server::start(Program::Redis, &keyplane_testing::Settings::unix());
+    let folder = server.dir().join("appendonlydir");
+    server.kill();
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("appendonly.aof.manifest"), "file keyplane.aof seq 1 type i\n").unwrap();
+    std::fs::File::create(folder.join("keyplane.aof")).unwrap().write_all(&log).unwrap();
+    let conf = server.dir().join("conf");
+    let mut lines = std::fs::read_to_string(&conf).unwrap();
+    lines.push_str("\nappendonly yes\n");
+    std::fs::write(&conf, lines).unwrap();
+    server.restart();
+    let mut admin = server.admin();
+    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut admin).unwrap();
+    let mut all: Vec<String> = keys
+        .iter()
+        .map(|key| {
+            let value: Vec<u8> = redis::cmd("GET").arg(key).query(&mut admin).unwrap();
+            let end: i64 = redis::cmd("PEXPIRETIME").arg(key).query(&mut admin).unwrap();
+            format!("{key} {:?} {:?}", Reply::Bulk(value), Reply::Int(end))
+        })
+        .collect();
+    all.sort();
+    assert_eq!(all, states.last().unwrap().1);
+}
