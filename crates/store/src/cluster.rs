@@ -235,7 +235,7 @@ fn read_range(range: Reply, asked: &Address) -> Option<Range> {
     let host = match (host, asked) {
         (Some(host), _) => host,
         (None, Address::Tcp(host, _)) => host.clone(),
-        (None, Address::Unix(_)) => return None,
+        (None, _) => return None,
     };
     (first <= last && last < SLOTS).then_some(Range { first, last, master: Address::Tcp(host, port) })
 }

@@ -78,6 +78,10 @@ impl Core {
                 Route::One(Node::start(&context, Finder::Sentinels(sentinels)))
             }
             Topology::Cluster(seeds) => Route::Cluster(Cluster::new(&context, seeds)),
+            #[cfg(feature = "embedded")]
+            Topology::Embedded(folder) => {
+                Route::One(Node::start(&context, Finder::Fixed(Address::Embedded(folder))))
+            }
             _ => return None,
         };
         Some(Self { context, route })

@@ -1,4 +1,4 @@
-//! One handle over Redis, Valkey, Sentinel and Cluster.
+//! One handle over the embedded store, Redis, Valkey, Sentinel and Cluster.
 //!
 //! What it promises:
 //!
@@ -34,6 +34,8 @@ mod backoff;
 mod cluster;
 mod core;
 mod dedicated;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod error;
 pub mod fitness;
 mod handle;
@@ -53,6 +55,8 @@ mod write;
 use std::sync::Arc;
 
 pub use dedicated::Dedicated;
+#[cfg(feature = "embedded")]
+pub use embedded::Fsync;
 pub use error::{Applied, Cause, Error, Operation};
 pub use handle::Handle;
 pub use keyplane_url::{Address, Secret, Topology, Url, UrlError};

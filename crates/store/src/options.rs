@@ -32,6 +32,9 @@ pub struct Options {
     pub longest_backoff: Duration,
     /// Findings about the server that are known and accepted.
     pub accept: Vec<Concern>,
+    /// When a change of the embedded store counts as kept. What counts is the word of whoever came to its folder first.
+    #[cfg(feature = "embedded")]
+    pub fsync: crate::Fsync,
 }
 
 impl Default for Options {
@@ -48,6 +51,8 @@ impl Default for Options {
             retry_on_timeout: true,
             longest_backoff: Duration::from_secs(2),
             accept: Vec::new(),
+            #[cfg(feature = "embedded")]
+            fsync: crate::Fsync::default(),
         }
     }
 }

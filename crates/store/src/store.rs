@@ -50,11 +50,15 @@ pub enum OpenError {
     /// The files for TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The embedded store, which this version does not have.
+    /// The embedded store, which this build does not have.
     #[error(
-        "the embedded store is not part of this version; name a server, for example redis://127.0.0.1:6379"
+        "the embedded store is not part of this build; name a server, for example redis://127.0.0.1:6379"
     )]
     NoEngine,
+    /// The folder of the embedded store, or its log.
+    #[cfg(feature = "embedded")]
+    #[error(transparent)]
+    Embedded(keyplane_engine::live::HouseError),
     /// `pool_size` is 0.
     #[error("pool_size is 0; at least one connection is needed")]
     EmptyPool,
@@ -127,6 +131,25 @@ impl Store {
         options.user = options.user.or_else(|| url.user.clone());
         options.password = options.password.or_else(|| url.password.clone());
         let session = Session::new(&options, url.tls, url.db)?;
+        Self::start(url, session, options).await
+    }
+
+    /// On an engine of this process: one in virtual time, for example.
+    #[cfg(feature = "embedded")]
+    pub async fn on_engine(
+        live: keyplane_engine::live::Live,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        let url: Url = "embedded:".parse()?;
+        let session = Session::new(&options, url.tls, url.db)?.on_engine(live);
+        Self::start(url, session, options).await
+    }
+
+    async fn start(url: Url, session: Session, options: Options) -> Result<Self, OpenError> {
+        #[cfg(feature = "embedded")]
+        if let keyplane_url::Topology::Embedded(Some(folder)) = &url.topology {
+            session.embedded().settle_in(folder).await.map_err(OpenError::Embedded)?;
+        }
         let patience = options.connect_timeout;
         let context = Context { session, options, metrics: Arc::new(Metrics::default()) };
         let core = Core::new(context, url.topology.clone()).map(Arc::new).ok_or(OpenError::NoEngine)?;

@@ -14,6 +14,8 @@ use redis::{
     ProtocolVersion, PushKind, RedisConnectionInfo, RedisError, TlsCertificates, Value,
 };
 
+#[cfg(feature = "embedded")]
+use crate::embedded::{Embedded, Entered, Local};
 use crate::reply::{Reply, ServerError};
 use crate::{Options, Tls};
 use keyplane_url::Address;
@@ -25,6 +27,8 @@ pub(crate) struct Session {
     tcp: TcpSettings,
     tls: Option<TlsCertificates>,
     connect_timeout: Duration,
+    #[cfg(feature = "embedded")]
+    embedded: Embedded,
 }
 
 /// Why a connection could not be made, or was lost.
@@ -56,7 +60,20 @@ impl Session {
             tcp = tcp.set_keepalive(socket2::TcpKeepalive::new().with_time(idle).with_interval(idle / 3));
         }
         let tls = if tls { Some(certificates(&options.tls)?) } else { None };
-        Ok(Self { login, tcp, tls, connect_timeout: options.connect_timeout })
+        Ok(Self {
+            login,
+            tcp,
+            tls,
+            connect_timeout: options.connect_timeout,
+            #[cfg(feature = "embedded")]
+            embedded: Embedded::new(options.fsync),
+        })
+    }
+
+    /// On an engine that somebody else has started.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn on_engine(self, live: keyplane_engine::live::Live) -> Self {
+        Self { embedded: Embedded::on(live), ..self }
     }
 
     /// For sentinels: the same way in, no database, no user of the data servers.
@@ -66,9 +83,17 @@ impl Session {
         Self { login, ..self.clone() }
     }
 
+    #[cfg(feature = "embedded")]
+    pub(crate) fn embedded(&self) -> &Embedded {
+        &self.embedded
+    }
+
     fn client(&self, address: &Address) -> Result<Client, RedisError> {
         let address = match (address, &self.tls) {
             (Address::Unix(path), _) => ConnectionAddr::Unix(path.clone()),
+            (Address::Embedded(_), _) => {
+                return Err((redis::ErrorKind::InvalidClientConfig, "the embedded store is no server").into());
+            }
             (Address::Tcp(host, port), None) => ConnectionAddr::Tcp(host.clone(), *port),
             (Address::Tcp(host, port), Some(_)) => {
                 ConnectionAddr::TcpTls { host: host.clone(), port: *port, insecure: false, tls_params: None }
@@ -153,6 +178,12 @@ impl Request {
         self.0.arg(arg);
     }
 
+    /// Name and arguments.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn args(&self) -> Vec<&[u8]> {
+        args(&self.0)
+    }
+
     /// A number, without a string of its own.
     pub(crate) fn push_number(&mut self, number: u64) {
         self.0.arg(number);
@@ -173,13 +204,41 @@ impl Request {
 
 /// A connection that several operations share; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Wire {
-    connection: MultiplexedConnection,
+pub(crate) enum Wire {
+    Client(MultiplexedConnection),
+    #[cfg(feature = "embedded")]
+    Local(Arc<Local>),
+}
+
+#[cfg(feature = "embedded")]
+fn args(command: &Cmd) -> Vec<&[u8]> {
+    command
+        .args_iter()
+        .filter_map(|arg| match arg {
+            Arg::Simple(bytes) => Some(bytes),
+            _ => None,
+        })
+        .collect()
 }
 
 impl Wire {
     /// Connects and logs in. `on_loss` is called once when the connection ends, also when nobody is using it.
     pub(crate) async fn connect(
+        address: &Address,
+        session: &Session,
+        on_loss: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Self, WireError> {
+        #[cfg(feature = "embedded")]
+        if let Address::Embedded(folder) = address {
+            return match session.embedded.enter(folder.as_deref()).await? {
+                Entered::Here(local) => Ok(Self::Local(Arc::new(local))),
+                Entered::Socket(socket) => Self::connect_client(&Address::Unix(socket), session, on_loss).await,
+            };
+        }
+        Self::connect_client(address, session, on_loss).await
+    }
+
+    async fn connect_client(
         address: &Address,
         session: &Session,
         on_loss: impl Fn() + Send + Sync + 'static,
@@ -197,7 +256,7 @@ impl Wire {
             });
         let connecting = client.get_multiplexed_async_connection_with_config(&config);
         match tokio::time::timeout(session.connect_timeout, connecting).await {
-            Ok(Ok(connection)) => Ok(Self { connection }),
+            Ok(Ok(connection)) => Ok(Self::Client(connection)),
             Ok(Err(error)) => Err(connect_error(&error)),
             Err(_) => {
                 Err(WireError::Broken(format!("no answer to the login within {:?}", session.connect_timeout)))
@@ -207,16 +266,24 @@ impl Wire {
 
     /// Sends one command. An error reply of the server is an answer, not an error.
     pub(crate) async fn send(&self, request: &Request) -> Result<Reply, WireError> {
-        let mut connection = self.connection.clone();
-        answer(connection.send_packed_command(&request.0).await)
+        match self {
+            Self::Client(connection) => answer(connection.clone().send_packed_command(&request.0).await),
+            #[cfg(feature = "embedded")]
+            Self::Local(local) => local.send(request).await,
+        }
     }
 
     /// Sends several commands in one piece; one answer for each.
     pub(crate) async fn send_all(&self, batch: &Batch) -> Result<Vec<Reply>, WireError> {
-        let mut connection = self.connection.clone();
-        match connection.send_packed_commands(&batch.0, 0, batch.0.len()).await {
-            Ok(values) => Ok(values.into_iter().map(Reply::from).collect()),
-            Err(error) => Err(broken(&error)),
+        match self {
+            Self::Client(connection) => {
+                match connection.clone().send_packed_commands(&batch.0, 0, batch.0.len()).await {
+                    Ok(values) => Ok(values.into_iter().map(Reply::from).collect()),
+                    Err(error) => Err(broken(&error)),
+                }
+            }
+            #[cfg(feature = "embedded")]
+            Self::Local(local) => local.send_all(batch.0.cmd_iter().map(args)).await,
         }
     }
 }

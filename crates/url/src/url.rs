@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use crate::Secret;
 
-/// Host and port, or the path of a socket.
+/// Host and port, the path of a socket, or the embedded store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Address {
     /// Host and port.
     Tcp(String, u16),
     /// A Unix socket.
     Unix(PathBuf),
+    /// The embedded store in a folder, or in memory.
+    Embedded(Option<PathBuf>),
 }
 
 impl fmt::Display for Address {
@@ -20,6 +22,9 @@ impl fmt::Display for Address {
             Self::Tcp(host, port) if host.contains(':') => write!(f, "[{host}]:{port}"),
             Self::Tcp(host, port) => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Embedded(path) => {
+                write!(f, "embedded:{}", path.as_deref().unwrap_or(Path::new("")).display())
+            }
         }
     }
 }
@@ -300,13 +305,12 @@ impl fmt::Display for Url {
         match &self.topology {
             Topology::Single(address @ Address::Tcp(..)) => write!(f, "{base}://{address}")?,
             Topology::Single(address @ Address::Unix(_)) => write!(f, "redis+unix://{address}")?,
+            Topology::Single(address @ Address::Embedded(_)) => write!(f, "{address}")?,
             Topology::Sentinel { sentinels, master } => {
                 write!(f, "{base}+sentinel://{}/{master}", list(sentinels))?
             }
             Topology::Cluster(nodes) => write!(f, "{base}+cluster://{}", list(nodes))?,
-            Topology::Embedded(path) => {
-                write!(f, "embedded:{}", path.as_deref().unwrap_or(Path::new("")).display())?
-            }
+            Topology::Embedded(path) => write!(f, "{}", Address::Embedded(path.clone()))?,
         }
         match (&self.topology, self.db) {
             (_, 0) => Ok(()),

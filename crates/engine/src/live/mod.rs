@@ -11,19 +11,23 @@
 
 mod clock;
 mod connection;
+mod house;
 mod rewrite;
+mod stream;
 mod ticker;
 mod writer;
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{mpsc, oneshot};
 
 pub use clock::Clock;
 pub use connection::{Closed, Connection};
+pub use house::{Found, House, HouseError, SOCKET};
 pub use writer::Fsync;
 
 use crate::clients::ClientId;
@@ -48,6 +52,9 @@ pub struct Options {
     pub clock: Clock,
 }
 
+/// A client that has not read so many messages is not going to.
+const MOST_MESSAGES: usize = 100_000;
+
 /// The name of the log in its folder.
 pub const LOG: &str = "keyplane.aof";
 
@@ -62,6 +69,18 @@ struct Inner {
     clock: Clock,
     writer: Option<Writer>,
     ticker: ticker::Wake,
+    /// Of its folder: let go when the log is closed, and not before.
+    _lock: Option<File>,
+}
+
+/// A live engine that may have ended.
+#[derive(Debug, Clone)]
+struct WeakLive(Weak<Inner>);
+
+impl WeakLive {
+    fn upgrade(&self) -> Option<Live> {
+        self.0.upgrade().map(Live)
+    }
 }
 
 /// Where a client's deliveries go.
@@ -70,7 +89,7 @@ struct Sink {
     /// The answer to a command that waits.
     answer: Option<oneshot::Sender<Due>>,
     /// Messages out of turn.
-    messages: Option<mpsc::UnboundedSender<Sent>>,
+    messages: Option<mpsc::Sender<Sent>>,
 }
 
 /// Something to be told when the log is that far.
@@ -92,6 +111,10 @@ impl Live {
     ///
     /// Has to be called within a tokio runtime.
     pub fn start(options: Options) -> Result<(Self, Option<Loaded>), LogError> {
+        Self::start_with(options, None)
+    }
+
+    fn start_with(options: Options, lock: Option<File>) -> Result<(Self, Option<Loaded>), LogError> {
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let settings = Settings {
             seed,
@@ -115,6 +138,7 @@ impl Live {
             clock: options.clock,
             writer,
             ticker: ticker::Wake::default(),
+            _lock: lock,
         });
         ticker::start(&inner);
         rewrite::start(&inner);
@@ -125,6 +149,10 @@ impl Live {
     #[must_use]
     pub fn connect(&self, address: &str) -> Connection {
         Connection::open(&self.0, address)
+    }
+
+    fn downgrade(&self) -> WeakLive {
+        WeakLive(Arc::downgrade(&self.0))
     }
 
     /// Everything that was changed so far is on the disk afterwards.
@@ -139,7 +167,7 @@ impl Live {
 fn open_log(folder: &Path, fsync: Fsync, engine: &mut Engine) -> Result<(Writer, Loaded), LogError> {
     std::fs::create_dir_all(folder)?;
     let path = folder.join(LOG);
-    let loaded = match std::fs::File::open(&path) {
+    let loaded = match File::open(&path) {
         Ok(file) => crate::log::load(file, engine)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => crate::log::load(io::empty(), engine)?,
         Err(error) => return Err(error.into()),
@@ -185,7 +213,12 @@ impl Inner {
                     let answers = !matches!(due.reply, Reply::Push(_)) && sink.answer.is_some();
                     match (sink.answer.take_if(|_| answers), &sink.messages) {
                         (Some(answer), _) => drop(answer.send(due)),
-                        (None, Some(messages)) => drop(messages.send(Sent::Message(due))),
+                        (None, Some(messages)) => {
+                            if messages.try_send(Sent::Message(due)).is_err() {
+                                // Its end of the channel tells it.
+                                sinks.remove(&to);
+                            }
+                        }
                         (None, None) => {}
                     }
                 }
@@ -193,7 +226,7 @@ impl Inner {
                     if let Some(sink) = sinks.remove(&to)
                         && let Some(messages) = sink.messages
                     {
-                        drop(messages.send(Sent::Close));
+                        drop(messages.try_send(Sent::Close));
                     }
                 }
             }

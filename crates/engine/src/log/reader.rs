@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::fault::Fault;
 
 /// What was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loaded {
     /// Whole steps.
     pub steps: u64,
