@@ -22,12 +22,27 @@ pub enum Kind {
     Cluster,
     /// A Redis master with two replicas behind three sentinels.
     Sentinel,
+    /// The embedded store, in the process of the test.
+    Embedded,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Redis, Self::Unix, Self::Tls, Self::Valkey, Self::Cluster, Self::Sentinel];
+    pub const ALL: [Self; 7] = [
+        Self::Redis,
+        Self::Unix,
+        Self::Tls,
+        Self::Valkey,
+        Self::Cluster,
+        Self::Sentinel,
+        Self::Embedded,
+    ];
+
+    /// Whether tests of several processes can share one.
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        self != Self::Embedded
+    }
 
     /// The word in `#[every_store]`, in `KEYPLANE_TEST_STORES` and in the name of the test.
     #[must_use]
@@ -39,6 +54,7 @@ impl Kind {
             Self::Valkey => "valkey",
             Self::Cluster => "cluster",
             Self::Sentinel => "sentinel",
+            Self::Embedded => "embedded",
         }
     }
 

@@ -53,6 +53,7 @@
 mod audit;
 mod clock;
 mod cluster;
+mod embedded;
 mod fixtures;
 mod kind;
 mod place;
@@ -74,6 +75,7 @@ mod wait;
 pub use audit::{Finding, What};
 pub use clock::VirtualServer;
 pub use cluster::{Cluster, Node};
+pub use embedded::Embedded;
 pub use fixtures::{Fixtures, file_name};
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;

@@ -7,6 +7,7 @@ use redis::{Client, Cmd, Connection, FromRedisValue, RedisResult, ToRedisArgs};
 
 use crate::audit::{self, Finding, Rules, What};
 use crate::cluster::ask;
+use crate::embedded::{self, Embedded};
 use crate::kind::Kind;
 use crate::sentinel::master_addr;
 use crate::shared::Address;
@@ -28,6 +29,8 @@ pub struct Place {
     /// Whether keys carry hash tags: they must on a cluster.
     pub hash_tags: bool,
     rules: Arc<Mutex<Rules>>,
+    /// Keeps the store of this place alive.
+    embedded: Option<Embedded>,
 }
 
 impl Place {
@@ -43,7 +46,15 @@ impl Place {
             namespace,
             hash_tags: kind == Kind::Cluster,
             rules: Arc::default(),
+            embedded: None,
         }
+    }
+
+    /// A place in an embedded store of its own.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let embedded = Embedded::start();
+        Self { embedded: Some(embedded.clone()), ..Self::new(Kind::Embedded, embedded.url(), None) }
     }
 
     pub(crate) fn at(kind: Kind, address: Address) -> Self {
@@ -108,9 +119,10 @@ impl Place {
             let (sentinels, name) = rest.split_once('/').expect("the name of the master in the URL");
             return Ok(vec![connect(&master_addr(&mut any_of(sentinels)?, name))?]);
         }
-        let client = match &self.tls {
-            Some(files) => files.client(&self.url)?,
-            None => Client::open(self.url.as_str())?,
+        let client = match (&self.tls, embedded::socket_url(&self.url)) {
+            (Some(files), _) => files.client(&self.url)?,
+            (None, Some(socket)) => Client::open(socket)?,
+            (None, None) => Client::open(self.url.as_str())?,
         };
         Ok(vec![client.get_connection()?])
     }

@@ -46,6 +46,9 @@ where
     if !Kind::chosen().contains(&kind) {
         return skip(&format!("{name}::{kind}: {CHOICE} leaves it out"));
     }
+    if kind == Kind::Embedded {
+        return run_at(&Place::embedded(), test);
+    }
     match shared::address(kind) {
         Err(why) => skip(&format!("{name}::{kind}: {why}")),
         Ok(address) => run_at(&Place::at(kind, address), test),

@@ -80,6 +80,10 @@ impl Store {
                 let sentinel = Sentinel::start();
                 (sentinel.url(), None, Running::Sentinel(sentinel))
             }
+            Kind::Embedded => {
+                let why = "an embedded store belongs to its test";
+                return Self { address: Err(why.to_owned()), running: None };
+            }
         };
         Self { address: Ok(Address { url, tls }), running: Some(running) }
     }
@@ -112,7 +116,7 @@ impl Servers {
                 let kind = *kind;
                 (kind, scope.spawn(move || Store::start(kind)))
             };
-            let starting: Vec<_> = kinds.iter().map(start).collect();
+            let starting: Vec<_> = kinds.iter().filter(|kind| kind.is_shared()).map(start).collect();
             let started = |(kind, start): (Kind, thread::ScopedJoinHandle<'_, Store>)| {
                 (kind, start.join().unwrap_or_else(|_| panic!("{kind} does not start")))
             };

@@ -7,13 +7,14 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, ItemFn, Result, Token, parenthesized, parse2};
 
 /// The kinds of store: the word, and its variant of `keyplane_testing::Kind`.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 7] = [
     ("redis", "Redis"),
     ("unix", "Unix"),
     ("tls", "Tls"),
     ("valkey", "Valkey"),
     ("cluster", "Cluster"),
     ("sentinel", "Sentinel"),
+    ("embedded", "Embedded"),
 ];
 
 pub(crate) fn every_store(choice: TokenStream, function: TokenStream) -> Result<TokenStream> {
@@ -153,9 +154,9 @@ mod tests {
 
     #[test]
     fn all_kinds_unless_chosen() {
-        assert_eq!(kinds(""), ["redis", "unix", "tls", "valkey", "cluster", "sentinel"]);
+        assert_eq!(kinds(""), ["redis", "unix", "tls", "valkey", "cluster", "sentinel", "embedded"]);
         assert_eq!(kinds("only(redis, cluster)"), ["redis", "cluster"]);
-        assert_eq!(kinds("except(cluster, tls,)"), ["redis", "unix", "valkey", "sentinel"]);
+        assert_eq!(kinds("except(cluster, tls,)"), ["redis", "unix", "valkey", "sentinel", "embedded"]);
     }
 
     #[test]
