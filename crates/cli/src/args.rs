@@ -1,8 +1,9 @@
 //! The command line, defined once: parser, help, completions and man pages come from here.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, value_parser};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 
 /// Redis keyspaces as executable contracts.
 ///
@@ -30,7 +31,7 @@ pub(crate) struct Args {
 /// Settings given on the command line. Variables and file are keyplane-config's to read: it knows what beats what.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Given {
-    /// The store, such as redis://127.0.0.1:6379; instead of KEYPLANE_URL and keyplane.toml. A password does not belong here: KEYPLANE_PASSWORD.
+    /// The store, such as redis://127.0.0.1:6379 or embedded:PATH; instead of KEYPLANE_URL and keyplane.toml. A password does not belong here: KEYPLANE_PASSWORD.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// The file with settings; instead of KEYPLANE_CONFIG and ./keyplane.toml.
@@ -49,6 +50,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  keyplane keys check systems/swarm/keys.toml\n  keyplane keys list --schema market"
     )]
     Keys(Keys),
+    /// Run the embedded store with a port, so that redis-cli and any client can look in.
+    #[command(
+        after_help = "The store of a folder belongs to one process; others that name the folder use it through that one.\n\nExit codes: 0 it was ended; 2 the folder, its log or the port cannot be used.\n\nExamples:\n  keyplane store\n  keyplane store ./data --listen 127.0.0.1:6390 --fsync always"
+    )]
+    Store(Store),
     /// Is the server there? Its product, version, role and round trip, one line per server.
     #[command(
         after_help = "Exit codes: 0 all answer; 2 bad settings; 3 a server cannot be reached; 4 interrupted.\n\nExamples:\n  keyplane ping --url redis://127.0.0.1:6379\n  keyplane ping --system market --count 1000"
@@ -95,6 +101,39 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Demo {}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Store {
+    /// The folder of its log. By default the one that every command uses when no url is set: in the user's state directory.
+    #[arg(conflicts_with = "memory")]
+    pub(crate) path: Option<PathBuf>,
+    /// Keep nothing: it ends with this process.
+    #[arg(long)]
+    pub(crate) memory: bool,
+    /// Where to listen; loopback only.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6380")]
+    pub(crate) listen: SocketAddr,
+    /// When a change counts as kept: on the disk, within a second, or when the system likes.
+    #[arg(long, value_enum, default_value_t = Fsync::Everysec)]
+    pub(crate) fsync: Fsync,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Fsync {
+    Always,
+    Everysec,
+    No,
+}
+
+impl std::fmt::Display for Fsync {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Always => "always",
+            Self::Everysec => "everysec",
+            Self::No => "no",
+        })
+    }
+}
 
 /// Whose settings are used to reach the store.
 #[derive(Debug, ClapArgs)]

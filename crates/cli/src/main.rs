@@ -15,6 +15,8 @@ mod round_trips;
 mod session;
 mod settings;
 mod shell;
+mod state;
+mod store;
 mod words;
 
 use clap::Parser as _;
@@ -29,6 +31,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match &args.command {
         Command::Keys(command) => keys::run(command, &output),
         Command::Demo(command) => demo::run(command, &output),
+        Command::Store(command) => store::run(command, &output),
         Command::Ping { whose, count } => ping::run(*count, whose, &args.given, &output),
         Command::Doctor { whose } => doctor::run(whose, &args.given, &output),
         Command::Config(command) => config::run(command, &args.given, &output),

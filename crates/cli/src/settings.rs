@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Given, Whose};
 use crate::outcome::Failure;
+use crate::state;
 use crate::words::count;
 
 /// A store to connect to.
@@ -42,20 +43,12 @@ pub(crate) fn target(whose: &Whose, given: &Given) -> Result<Target, Failure> {
     Ok(Target { url, options, section, url_source, accept_source })
 }
 
-const NAME_ONE: &str = "give --url redis://127.0.0.1:6379, set KEYPLANE_URL, or put url in keyplane.toml";
-
 fn url(settings: &StoreSettings, source: &Source) -> Result<Url, Failure> {
-    let Some(url) = &settings.url else {
-        return Err(
-            Failure::new("no store is named: there is no url, and no embedded store yet").help(NAME_ONE)
-        );
+    let url = match &settings.url {
+        Some(url) => url.as_str().to_owned(),
+        None => format!("embedded:{}", state::folder()?.display()),
     };
-    if url.as_str().starts_with("embedded:") {
-        return Err(
-            Failure::new(format!("there is no embedded store yet, which {source} names")).help(NAME_ONE)
-        );
-    }
-    url.as_str().parse().map_err(|error| {
+    url.parse::<Url>().map_err(|error| {
         Failure::new(format!("the url of {source} is of no use: {error}"))
             .help("keyplane config doc says what a url may be")
     })
