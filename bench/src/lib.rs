@@ -2,6 +2,8 @@
 //!
 //! This library holds what they share: the five contracts, realistic keys, and synthetic contracts of any size.
 
+pub mod sides;
+
 use std::sync::Arc;
 
 use keyplane_schema::{Broken, Contract, Matcher, Naming, Purpose};
