@@ -160,7 +160,8 @@ async fn main() {
     let served = live.clone();
     tokio::spawn(async move { served.attend(far, "duplex").await });
     let info = redis::RedisConnectionInfo::default().set_protocol(redis::ProtocolVersion::RESP3);
-    let (duplex, driver) = MultiplexedConnection::new(&info, near).await.unwrap();
+    let info: &'static _ = Box::leak(Box::new(info));
+    let (duplex, driver) = MultiplexedConnection::new(info, near).await.unwrap();
     tokio::spawn(driver);
     let rig = Rig {
         engine: handle("embedded:").await,
