@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 
@@ -41,8 +42,8 @@ pub(crate) struct Given {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// A short walk: keys of five systems rendered, matched and explained.
-    #[command(after_help = "Examples:\n  keyplane demo\n  keyplane demo --json")]
+    /// A short walk on a live store: typed keys, one script, refused writes, keys that age.
+    #[command(after_help = "Examples:\n  keyplane demo\n  keyplane demo --for 2m")]
     Demo(Demo),
     /// Read a contract: check, list, show, match, doc, acl, diff.
     #[command(
@@ -100,7 +101,19 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Demo {}
+pub(crate) struct Demo {
+    /// How long the depot works at the end; 0s leaves that out.
+    #[arg(long = "for", value_name = "TIME", default_value = "15s", value_parser = duration)]
+    pub(crate) lasts: Duration,
+}
+
+/// As contracts write it: 500ms, 30s, 2m.
+fn duration(text: &str) -> Result<Duration, String> {
+    if text == "0" || text == "0s" {
+        return Ok(Duration::ZERO);
+    }
+    keyplane_schema::parse_duration(text).map_err(|error| error.to_string())
+}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Store {

@@ -10,22 +10,16 @@ fn run(args: &[&str]) -> String {
 }
 
 #[test]
-fn the_demo_explains_a_key_of_every_system_and_refuses_a_wrong_one() {
-    let text = run(&["demo"]);
-    for name in [
-        "mempool/watcher_lock",
-        "docket/task_start",
-        "market/ob_new",
-        "swarm/index_active",
-        "sequencer/epoch_validators",
-        "legacy id, read-only",
-        "matches nothing",
-        "refused",
-    ] {
-        assert!(text.contains(name), "{name} is missing:\n{text}");
+fn the_demo_writes_takes_refuses_and_ages() {
+    let text = run(&["demo", "--for", "1s"]);
+    for words in ["redis-cli -p ", "depot:parcel:bern:p17", "lives 6.0 s", "ann has p17", "arrived", "taken"] {
+        assert!(text.contains(words), "{words} is missing:\n{text}");
     }
+    assert_eq!(text.matches("refused  ").count(), 3, "{text}");
     let json: serde_json::Value = serde_json::from_str(&run(&["demo", "--json"])).unwrap();
     assert_eq!(json["contracts"].as_array().unwrap().len(), 5);
+    assert_eq!(json["refused"].as_array().unwrap().len(), 3);
+    assert_eq!(json["taken"], serde_json::json!({ "parcel": "p17", "carried": 1 }));
 }
 
 #[test]
@@ -33,6 +27,7 @@ fn every_help_page_ends_with_two_examples() {
     let pages: &[&[&str]] = &[
         &[],
         &["demo"],
+        &["store"],
         &["ping"],
         &["doctor"],
         &["config"],
