@@ -114,7 +114,32 @@ pub(crate) const ALL: &[Step] = &[
         run: |setup| {
             setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT)?;
             let store = ["run", "--release", "-p", "keyplane-bench", "--bin", "store", "--locked"];
-            setup.run(cargo().args(store), BENCH_LIMIT)
+            setup.run(cargo().args(store), BENCH_LIMIT)?;
+            let engine = ["run", "--release", "-p", "keyplane-bench", "--bin", "engine", "--locked"];
+            setup.run(cargo().args(engine), BENCH_LIMIT)
+        },
+    },
+    Step {
+        name: "engine",
+        about: "the engine against a real server: each command, option and type fifty times",
+        long: true,
+        needs: &[Need::Redis],
+        run: |setup| {
+            let mut command = cargo();
+            command.args(["test", "-p", "keyplane-engine", "--test", "differential", "--locked", "--", "--nocapture"]);
+            command.env("KEYPLANE_DIFF_SEQUENCES", "4000").env("KEYPLANE_DIFF_LEAST", "50");
+            setup.run(&mut command, STEP_LIMIT)
+        },
+    },
+    Step {
+        name: "kill",
+        about: "a hundred times kill -9 of an embedded store under load",
+        long: true,
+        needs: &[],
+        run: |setup| {
+            let mut command = cargo();
+            command.args(["test", "-p", "keyplane", "--test", "embedded", "--locked", "--", "--nocapture", "killed"]);
+            setup.run(command.env("KEYPLANE_KILL_ROUNDS", "100"), STEP_LIMIT)
         },
     },
     Step {
@@ -346,7 +371,7 @@ mod tests_of_steps {
     fn long_steps_run_when_asked_for() {
         let short = ["fmt", "clippy", "tests", "doctests", "docs", "generated"];
         assert_eq!(names(choose(false, None)), short);
-        assert_eq!(names(choose(true, None)), [&short[..], &["bench", "soak", "fuzz"]].concat());
+        assert_eq!(names(choose(true, None)), [&short[..], &["bench", "engine", "kill", "soak", "fuzz"]].concat());
         assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
     }
 
