@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod killed;
+mod looking_in;
 mod owner;
 mod shared;
