@@ -1,6 +1,7 @@
 //! Arguments of commands.
 
 use crate::fault::{Fault, NOT_A_FLOAT, NOT_AN_INTEGER, SYNTAX};
+use crate::long_double::LongDouble;
 use crate::number;
 
 /// Whether an argument is this word, in any case.
@@ -10,6 +11,12 @@ pub(crate) fn is(arg: &[u8], word: &str) -> bool {
 
 pub(crate) fn int(arg: &[u8]) -> Result<i64, Fault> {
     number::parse_int(arg).ok_or(NOT_AN_INTEGER)
+}
+
+/// An integer of this range.
+pub(crate) fn int_within(arg: &[u8], low: i64, high: i64) -> Result<i64, Fault> {
+    let out = || Fault::new(format!("ERR value is out of range, value must between {low} and {high}"));
+    Some(int(arg)?).filter(|number| (low..=high).contains(number)).ok_or_else(out)
 }
 
 pub(crate) fn float(arg: &[u8]) -> Result<f64, Fault> {
@@ -33,12 +40,13 @@ pub(crate) fn range(start: i64, stop: i64, length: usize) -> Option<(usize, usiz
     Some((usize::try_from(first).ok()?, usize::try_from(last).ok()?))
 }
 
-/// The sum of two floating-point numbers in the text form of INCRBYFLOAT and HINCRBYFLOAT.
-pub(crate) fn float_sum(before: &[u8], by: &[u8]) -> Result<String, Fault> {
-    let sum = float(before)? + float(by)?;
-    if sum.is_finite() {
-        Ok(number::general(sum, 17))
-    } else {
-        Err(Fault::of("ERR increment would produce NaN or Infinity"))
-    }
+/// A number as INCRBYFLOAT and HINCRBYFLOAT take it.
+pub(crate) fn long_double(arg: &[u8]) -> Result<LongDouble, Fault> {
+    LongDouble::parse(arg).ok_or(NOT_A_FLOAT)
+}
+
+/// The sum in the text form of INCRBYFLOAT and HINCRBYFLOAT.
+pub(crate) fn float_sum(before: LongDouble, by: LongDouble) -> Result<Vec<u8>, Fault> {
+    let sum = before.plus(by).ok_or(Fault::of("ERR increment would produce NaN or Infinity"))?;
+    Ok(sum.to_string().into_bytes())
 }

@@ -1,7 +1,11 @@
 //! Patterns of KEYS, SCAN, PSUBSCRIBE and CONFIG GET.
 
-/// Whether a text matches a pattern of `*`, `?`, `[a-z]`, `[^a]` and `\x`.
+/// Whether a text matches a pattern of `*`, `?`, `[a-z]`, `[^a]` and `\x`. As in Redis only the empty pattern matches the
+/// empty text; where a star is to match it, the caller looks for that.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    if text.is_empty() {
+        return pattern.is_empty();
+    }
     let (mut p, mut t) = (0, 0);
     // Where to go on when what follows the last star does not match: one byte further.
     let mut star: Option<(usize, usize)> = None;
@@ -51,7 +55,8 @@ fn class(pattern: &[u8], start: usize, byte: u8) -> (bool, usize) {
             // Redis takes the end of the pattern for the end of the class.
             None => return (hit != negated, at),
             Some(&low) if pattern.len() >= at + 3 && pattern[at + 1] == b'-' => {
-                let high = pattern[at + 2];
+                // Redis compares C's char, which is signed.
+                let [low, high, byte] = [low, pattern[at + 2], byte].map(u8::cast_signed);
                 hit |= (low.min(high)..=low.max(high)).contains(&byte);
                 at += 2;
             }
@@ -69,7 +74,7 @@ mod tests {
     #[test]
     fn patterns_match_as_in_redis() {
         for (pattern, text, expected) in [
-            ("*", "", true),
+            ("*", "", false),
             ("a*b*c", "a--b--c", true),
             ("a*b*c", "a--b--", false),
             ("h?llo", "hello", true),
@@ -81,12 +86,25 @@ mod tests {
             ("\\*", "a", false),
             ("a\\", "a\\", true),
             ("[a", "a", true),
+            ("[", "[", false),
+            ("[]", "]", false),
+            ("[^", "a", true),
+            ("[^]", "a", true),
+            ("[\\]]", "]", true),
+            ("[a-]", "_", true),
+            ("[a-]", "-", false),
+            ("[a-", "-", true),
             ("**", "x", true),
             ("", "", true),
             ("", "x", false),
             ("*x", "yxx", true),
+            ("*a*b", "aab", true),
+            ("a*", "a", true),
+            ("a\\*", "a", false),
         ] {
             assert_eq!(matches(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
         }
+        assert!(!matches(b"[a-\xff]", b"b"));
+        assert!(matches(b"[a-\xff]", b"B"));
     }
 }

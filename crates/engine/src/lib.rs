@@ -26,6 +26,7 @@ mod glob;
 pub mod live;
 mod loading;
 pub mod log;
+mod long_double;
 mod notify;
 mod number;
 mod reply;

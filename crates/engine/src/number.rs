@@ -1,5 +1,7 @@
 //! Numbers as Redis reads and writes them.
 
+use crate::long_double;
+
 /// An integer in the one form that Redis takes: no plus, no leading zeros, no blanks.
 pub(crate) fn parse_int(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
@@ -28,7 +30,9 @@ pub(crate) fn parse_float(text: &[u8]) -> Option<f64> {
     if text.starts_with(|first: char| first.is_ascii_whitespace()) {
         return None;
     }
-    let value: f64 = text.parse().ok()?;
+    let Ok(value) = text.parse::<f64>() else {
+        return long_double::double_from_hexadecimal(text.as_bytes());
+    };
     let digits = text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E'));
     let is_zero = digits.clone().all(|byte| !matches!(byte, b'1'..=b'9'));
     let names_infinity = text.bytes().any(|byte| matches!(byte, b'n' | b'N'));
@@ -138,6 +142,9 @@ mod tests {
             (-0.0, "-0"),
             (f64::INFINITY, "inf"),
             (1.0 / 3.0, "0.33333333333333331"),
+            // In the middle to even.
+            (1e15 + 0.25, "1000000000000000.2"),
+            (1e15 + 0.75, "1000000000000000.8"),
         ] {
             assert_eq!(shown(value), text);
         }
@@ -152,5 +159,7 @@ mod tests {
         assert_eq!(parse_float(b"-inf"), Some(f64::NEG_INFINITY));
         assert_eq!(parse_float(b"0e5"), Some(0.0));
         assert_eq!(parse_float(b""), None);
+        assert_eq!(parse_float(b"0x1.8p1"), Some(3.0));
+        assert_eq!(parse_float(b"0x"), None);
     }
 }

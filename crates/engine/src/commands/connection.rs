@@ -32,14 +32,8 @@ fn ping(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
 }
 
 fn select(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    let number = int(args[1]).map_err(|_| Fault::of("ERR value is not an integer or out of range"))?;
-    match usize::try_from(number) {
-        Ok(db) if db < cx.state.dbs.len() => {
-            cx.session.db = db;
-            Ok(Reply::Ok)
-        }
-        _ => Err(Fault::of("ERR DB index is out of range")),
-    }
+    cx.session.db = cx.db_number(args[1])?;
+    Ok(Reply::Ok)
 }
 
 const WRONG_PASSWORD: Fault = Fault::of("WRONGPASS invalid username-password pair or user is disabled.");

@@ -1,15 +1,14 @@
 //! Keys of any type: their ends, names, types, and walks through them.
 
 use super::{Answer, Command, flag};
-use crate::args::{at, int, is};
+use crate::args::{at, int, int_within, is};
 use crate::context::Context;
-use crate::db::Name;
+use crate::db::{Entry, Name};
 use crate::expiry::{Unit, Written};
 use crate::fault::{Fault, NO_SUCH_KEY, SYNTAX};
-use crate::glob;
 use crate::notify::Class;
 use crate::reply::Reply;
-use crate::scan::{Scan, Walk};
+use crate::scan::{self, Scan, Walk};
 use crate::value::Value;
 
 const WRITE: u32 = flag::WRITE;
@@ -23,7 +22,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("del", -2, WRITE, (1, -1, 1), del),
     Command::new("unlink", -2, FAST_WRITE, (1, -1, 1), del),
     Command::new("exists", -2, FAST_READ, (1, -1, 1), exists),
-    Command::new("touch", -2, FAST_READ, (1, -1, 1), exists),
+    Command::new("touch", -2, FAST_READ, (1, -1, 1), touch),
     Command::new("type", 2, FAST_READ, ONE, type_of),
     Command::new("expire", -3, FAST_WRITE, ONE, |cx, args| {
         expire(cx, args, Unit::Seconds, Written::FromNow, "expire")
@@ -43,7 +42,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("pexpiretime", 2, FAST_READ, ONE, |cx, args| ttl(cx, args, Unit::Millis, Written::At)),
     Command::new("persist", 2, FAST_WRITE, ONE, |cx, args| Ok(Reply::truth(cx.persist(args[1])))),
     Command::new("keys", 2, READ, (0, 0, 0), keys),
-    Command::new("scan", -2, READ, (0, 0, 0), scan),
+    Command::new("scan", -2, READ, (0, 0, 0), scan_keys),
     Command::new("randomkey", 1, READ, (0, 0, 0), randomkey),
     Command::new("rename", 3, WRITE, (1, 2, 1), |cx, args| rename(cx, args, false)),
     Command::new("renamenx", 3, FAST_WRITE, (1, 2, 1), |cx, args| rename(cx, args, true)),
@@ -53,6 +52,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("object|refcount", 3, READ, SECOND, refcount),
     Command::new("object|idletime", 3, READ, SECOND, idletime),
     Command::new("object|freq", 3, READ, SECOND, freq),
+    Command::new("object|help", 2, 0, (0, 0, 0), |_, _| Ok(help())),
 ];
 
 fn del(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
@@ -67,11 +67,15 @@ fn del(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
 }
 
 fn exists(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    Ok(Reply::count(args[1..].iter().filter(|key| cx.peek(key).is_some()).count()))
+}
+
+fn touch(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     Ok(Reply::count(args[1..].iter().filter(|key| cx.find(key).is_some()).count()))
 }
 
 fn type_of(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    Ok(Reply::status(cx.find(args[1]).map_or("none", |entry| entry.value.type_name())))
+    Ok(Reply::status(cx.peek(args[1]).map_or("none", |entry| entry.value.type_name())))
 }
 
 /// When EXPIRE is to change an end.
@@ -128,7 +132,7 @@ fn expire(cx: &mut Context<'_>, args: &[&[u8]], unit: Unit, written: Written, na
 
 fn ttl(cx: &mut Context<'_>, args: &[&[u8]], unit: Unit, written: Written) -> Answer {
     let now = cx.now();
-    let Some(entry) = cx.find(args[1]) else { return Ok(Reply::Int(-2)) };
+    let Some(entry) = cx.peek(args[1]) else { return Ok(Reply::Int(-2)) };
     let Some(end) = entry.expires() else { return Ok(Reply::Int(-1)) };
     let millis = match written {
         Written::FromNow => end.saturating_sub(now),
@@ -143,18 +147,20 @@ fn ttl(cx: &mut Context<'_>, args: &[&[u8]], unit: Unit, written: Written) -> An
 
 fn keys(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let now = cx.now();
-    let live = cx.db().iter().filter(|(key, entry)| glob::matches(args[1], key) && !entry.is_over(now));
+    let live = cx.db().iter().filter(|(key, entry)| scan::matches(args[1], key) && !entry.is_over(now));
     Ok(Reply::bulks(live.map(|(key, _)| key.to_vec())))
 }
 
-fn scan(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+fn scan_keys(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let scan = Scan::parse(args[1], &args[2..], true)?;
     let Walk { next, visited } = scan.walk(cx.db().len(), false);
     let db = cx.session.db;
-    let names = visited.filter_map(|number| cx.state.dbs[db].at(number));
-    let wanted = names.filter(|(key, entry)| scan.takes(key) && scan.takes_type(entry.value.type_name()));
-    let mut found: Vec<Name> = wanted.map(|(key, _)| Name::clone(key)).collect();
-    found.retain(|key| !cx.state.expire_if_over(db, key));
+    let names = visited.filter_map(|number| cx.state.dbs[db].at(number)).map(|(key, _)| key);
+    let mut found: Vec<Name> = names.filter(|key| scan.takes(key)).map(Name::clone).collect();
+    found.retain(|key| {
+        !cx.state.expire_if_over(db, key)
+            && cx.state.dbs[db].get(key).is_some_and(|entry| scan.takes_type(entry.value.type_name()))
+    });
     Ok(Scan::reply(next, Reply::bulks(found.iter().map(|key| key.to_vec()))))
 }
 
@@ -164,7 +170,8 @@ fn randomkey(cx: &mut Context<'_>, _: &[&[u8]]) -> Answer {
         let number = cx.state.random.below(length);
         let Some((key, _)) = cx.db().at(number) else { return Ok(Reply::Nil) };
         let key = Name::clone(key);
-        if cx.find(&key).is_some() {
+        let db = cx.session.db;
+        if !cx.state.expire_if_over(db, &key) {
             return Ok(Reply::bulk(&*key));
         }
     }
@@ -184,10 +191,7 @@ fn rename(cx: &mut Context<'_>, args: &[&[u8]], if_absent: bool) -> Answer {
     }
     let Some(entry) = cx.remove(from) else { return Err(NO_SUCH_KEY) };
     let end = entry.expires();
-    cx.put(to, entry.value);
-    if let Some(end) = end {
-        cx.expire_at(to, end);
-    }
+    cx.arrive(to, entry.value, end);
     cx.changed(Class::Generic, "rename_from", from);
     cx.changed(Class::Generic, "rename_to", to);
     Ok(done)
@@ -200,6 +204,28 @@ enum Target {
 }
 
 impl Context<'_> {
+    /// Whatever the key holds; it does not count as looked at.
+    pub(crate) fn peek(&mut self, key: &[u8]) -> Option<&Entry> {
+        let db = self.session.db;
+        self.state.expire_if_over(db, key);
+        let found = self.state.dbs[db].get(key);
+        let stats = &mut self.state.stats;
+        *(if found.is_some() { &mut stats.hits } else { &mut stats.misses }) += 1;
+        found
+    }
+
+    /// Puts a value under a key that was made free, and serves whoever waits there.
+    fn arrive(&mut self, key: &[u8], value: Value, end: Option<u64>) {
+        let is_waited_for = matches!(value, Value::List(_) | Value::Zset(_) | Value::Stream(_));
+        self.put(key, value);
+        if let Some(end) = end {
+            self.expire_at(key, end);
+        }
+        if is_waited_for {
+            self.feed(key);
+        }
+    }
+
     /// Makes room for a key, unless what is there is to stay.
     fn remove_target(&mut self, key: &[u8], keep: bool) -> Target {
         if self.find_mut(key).is_none() {
@@ -220,8 +246,8 @@ impl Context<'_> {
         done
     }
 
-    fn db_number(&self, arg: &[u8]) -> Result<usize, Fault> {
-        usize::try_from(int(arg)?)
+    pub(crate) fn db_number(&self, arg: &[u8]) -> Result<usize, Fault> {
+        usize::try_from(int_within(arg, i32::MIN.into(), i32::MAX.into())?)
             .ok()
             .filter(|number| *number < self.state.dbs.len())
             .ok_or(Fault::of("ERR DB index is out of range"))
@@ -249,8 +275,15 @@ fn copy(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
         return Err(SAME);
     }
     let Some(entry) = cx.find(from) else { return Ok(Reply::Int(0)) };
-    let (value, end) = (entry.value.clone(), entry.expires());
-    Ok(Reply::truth(arrive(cx, db, to, value, end, !replace, "copy_to")))
+    let (value, end) = (entry.value.copied(), entry.expires());
+    Ok(Reply::truth(cx.in_db(db, |cx| {
+        if cx.remove_target(to, !replace) == Target::Taken {
+            return false;
+        }
+        cx.arrive(to, value, end);
+        cx.changed(Class::Generic, "copy_to", to);
+        true
+    })))
 }
 
 fn move_to(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
@@ -258,68 +291,61 @@ fn move_to(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     if db == cx.session.db {
         return Err(SAME);
     }
-    let Some(entry) = cx.find_mut(key) else { return Ok(Reply::Int(0)) };
-    let (value, end) = (entry.value.clone(), entry.expires());
-    if !arrive(cx, db, key, value, end, true, "move_to") {
+    let is_there = cx.find_mut(key).is_some();
+    if !is_there || cx.in_db(db, |cx| cx.find_mut(key).is_some()) {
         return Ok(Reply::Int(0));
     }
-    cx.remove(key);
+    let Some(entry) = cx.remove(key) else { return Ok(Reply::Int(0)) };
+    let end = entry.expires();
+    cx.in_db(db, |cx| cx.arrive(key, entry.value, end));
     cx.changed(Class::Generic, "move_from", key);
+    cx.in_db(db, |cx| cx.changed(Class::Generic, "move_to", key));
     Ok(Reply::Int(1))
 }
 
-/// Puts a value under a key of any database. Whether there was room.
-fn arrive(
-    cx: &mut Context<'_>,
-    db: usize,
-    key: &[u8],
-    value: Value,
-    end: Option<u64>,
-    keep: bool,
-    event: &str,
-) -> bool {
-    cx.in_db(db, |cx| {
-        if cx.remove_target(key, keep) == Target::Taken {
-            return false;
-        }
-        cx.put(key, value);
-        if let Some(end) = end {
-            cx.expire_at(key, end);
-        }
-        cx.changed(Class::Generic, event, key);
-        true
-    })
-}
-
 fn encoding(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    Ok(Reply::maybe(cx.find(args[2]).map(|entry| entry.value.encoding())))
+    Ok(Reply::maybe(cx.peek(args[2]).map(|entry| entry.value.encoding())))
 }
 
 fn refcount(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    /// Redis shares small numbers among all keys that hold them.
-    const SHARED: i64 = i32::MAX as i64;
-    let Some(entry) = cx.find(args[2]) else { return Ok(Reply::Nil) };
-    let shared = match &entry.value {
-        Value::Text(text) if entry.value.encoding() == "int" => {
-            crate::number::parse_int(&text.bytes).is_some_and(|number| (0..10_000).contains(&number))
-        }
-        _ => false,
-    };
-    Ok(Reply::Int(if shared { SHARED } else { 1 }))
+    let Some(entry) = cx.peek(args[2]) else { return Ok(Reply::Nil) };
+    let is_shared = matches!(&entry.value, Value::Text(text) if text.is_shared());
+    Ok(Reply::Int(if is_shared { i32::MAX.into() } else { 1 }))
 }
 
 fn idletime(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let now = cx.state.now.seconds();
-    let idle = cx.db().get(args[2]).map(|entry| now.saturating_sub(u64::from(entry.seen)));
+    let idle = cx.peek(args[2]).map(|entry| now.saturating_sub(u64::from(entry.seen)));
     Ok(idle.map_or(Reply::Nil, |idle| Reply::Int(i64::try_from(idle).unwrap_or(i64::MAX))))
 }
 
 fn freq(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    match cx.find(args[2]) {
+    match cx.peek(args[2]) {
         None => Ok(Reply::Nil),
         Some(_) => Err(Fault::of(
             "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching \
              between policies at runtime LRU and LFU data will take some time to adjust.",
         )),
     }
+}
+
+fn help() -> Reply {
+    const LINES: &[&str] = &[
+        "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "ENCODING <key>",
+        "    Return the kind of internal representation used in order to store the value",
+        "    associated with a <key>.",
+        "FREQ <key>",
+        "    Return the access frequency index of the <key>. The returned integer is",
+        "    proportional to the logarithm of the recent access frequency of the key.",
+        "IDLETIME <key>",
+        "    Return the idle time of the <key>, that is the approximated number of",
+        "    seconds elapsed since the last access to the key.",
+        "REFCOUNT <key>",
+        "    Return the number of references of the value associated with the specified",
+        "    <key>.",
+        "HELP",
+        "    Prints this help.",
+    ];
+    Reply::Array(LINES.iter().map(|line| Reply::status(line)).collect())
 }

@@ -1,14 +1,15 @@
 //! Strings: SET and GET in all their forms, counters, parts of strings.
 
 use super::{Answer, Command, flag};
-use crate::args::{at, float_sum, int, is};
+use crate::args::{float_sum, int, is, long_double};
 use crate::context::Context;
 use crate::expiry::{Unit, Written};
 use crate::fault::{Fault, NOT_AN_INTEGER, OVERFLOW, SYNTAX, TOO_LONG};
+use crate::long_double::LongDouble;
 use crate::notify::Class;
 use crate::number;
 use crate::reply::Reply;
-use crate::value::{Text, Value};
+use crate::value::{Form, Text, Value};
 
 const WRITE: u32 = flag::WRITE | flag::DENYOOM;
 const FAST_WRITE: u32 = WRITE | flag::FAST;
@@ -59,7 +60,6 @@ impl<'a> Options<'a> {
         let mut options = Self::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            let open = options.end.is_none() && !options.keep_end && !options.persist;
             if of_set && is(arg, "NX") && !options.if_present {
                 options.if_absent = true;
             } else if of_set && is(arg, "XX") && !options.if_absent {
@@ -70,13 +70,18 @@ impl<'a> Options<'a> {
                 options.keep_end = true;
             } else if !of_set && is(arg, "PERSIST") && options.end.is_none() {
                 options.persist = true;
-            } else if let Some((unit, written)) = end_word(arg).filter(|_| open) {
+            } else if let Some((unit, written)) = end_word(arg).filter(|word| options.may_end(*word)) {
                 options.end = Some((unit, written, rest.next().ok_or(SYNTAX)?));
             } else {
                 return Err(SYNTAX);
             }
         }
         Ok(options)
+    }
+
+    /// The same word may come again, and the last counts.
+    fn may_end(&self, word: (Unit, Written)) -> bool {
+        !self.keep_end && !self.persist && self.end.is_none_or(|(unit, written, _)| (unit, written) == word)
     }
 
     /// The moment that was asked for, in milliseconds since 1970.
@@ -216,7 +221,7 @@ fn append(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
         Some(text) if text.bytes.len() + more.len() > LONGEST => return Err(TOO_LONG),
         Some(text) => {
             text.bytes.extend_from_slice(more);
-            text.changed_in_place = true;
+            text.form = Form::Growing;
             text.bytes.len()
         }
         None => {
@@ -260,7 +265,7 @@ fn setrange(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
         text.bytes.resize(end, 0);
     }
     text.bytes[offset..end].copy_from_slice(part);
-    text.changed_in_place = true;
+    text.form = Form::Growing;
     let length = text.bytes.len();
     cx.changed(Class::String, "setrange", key);
     Ok(Reply::count(length))
@@ -284,10 +289,10 @@ fn decrby(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
 }
 
 fn incrbyfloat(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    let key = at(args, 1)?;
-    let before = cx.get_mut::<Text>(key)?.map_or(b"0".as_slice(), |text| &text.bytes);
-    let after = float_sum(before, args[2])?.into_bytes();
-    cx.replace(key, Value::text(after.clone()));
+    let key = args[1];
+    let before = cx.get_mut::<Text>(key)?.map_or(Ok(LongDouble::ZERO), |text| long_double(&text.bytes))?;
+    let after = float_sum(before, long_double(args[2])?)?;
+    cx.replace(key, Value::Text(Text { bytes: after.clone(), form: Form::Plain }));
     cx.changed(Class::String, "incrbyfloat", key);
     cx.log(&[b"SET", key, &after, b"KEEPTTL"]);
     Ok(Reply::Bulk(after))

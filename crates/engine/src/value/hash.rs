@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 
 use crate::db::Hashing;
 
-/// Fields in the order they came, until one is removed: the last then takes its place, so that a field can be found by
-/// number and a scan from the end towards the beginning misses none.
+/// Fields by number. While the hash is small they stay in the order they came. Later the last takes the place of one that
+/// is removed, so that a scan from the end towards the beginning misses none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Hash {
     fields: IndexMap<Box<[u8]>, Vec<u8>, Hashing>,
@@ -13,8 +13,9 @@ pub(crate) struct Hash {
     outgrown: bool,
 }
 
-/// Up to there a hash is kept in one piece.
-const SMALL: usize = 128;
+/// Up to so many fields a hash is kept in one piece.
+const SMALL: usize = 512;
+/// Up to that length of each field and value.
 const SHORT: usize = 64;
 
 impl Hash {
@@ -45,7 +46,7 @@ impl Hash {
     }
 
     pub(crate) fn remove(&mut self, field: &[u8]) -> Option<Vec<u8>> {
-        self.fields.swap_remove(field)
+        if self.outgrown { self.fields.swap_remove(field) } else { self.fields.shift_remove(field) }
     }
 
     /// The field with that number; numbers change when a field is removed.
@@ -55,6 +56,11 @@ impl Hash {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &Vec<u8>)> {
         self.fields.iter().map(|(field, value)| (&**field, value))
+    }
+
+    /// Whether Redis would show all of it in one step of a scan.
+    pub(crate) fn is_in_one_piece(&self) -> bool {
+        !self.outgrown
     }
 
     pub(crate) fn encoding(&self) -> &'static str {

@@ -12,11 +12,25 @@ pub(crate) use set::Set;
 pub(crate) use stream::Stream;
 pub(crate) use zset::Zset;
 
-/// A string. Which way it is kept is only shown: `OBJECT ENCODING` remembers that it was changed in place.
+/// A string.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Text {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) changed_in_place: bool,
+    pub(crate) form: Form,
+}
+
+/// How Redis would keep a string, which only OBJECT shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Form {
+    /// An integer as a number, a small one once for all keys that hold it.
+    #[default]
+    Compact,
+    /// The same, but not shared with other keys: a copy.
+    Own,
+    /// Never as a number: a sum of INCRBYFLOAT.
+    Plain,
+    /// Changed in place: in a piece of memory that can grow.
+    Growing,
 }
 
 /// Of one of the six types; containers are never empty.
@@ -72,7 +86,7 @@ kinds! {
 
 impl Value {
     pub(crate) fn text(bytes: impl Into<Vec<u8>>) -> Self {
-        Self::Text(Text { bytes: bytes.into(), changed_in_place: false })
+        Self::Text(Text { bytes: bytes.into(), form: Form::Compact })
     }
 
     /// What TYPE says.
@@ -96,6 +110,17 @@ impl Value {
             Self::Set(set) => set.is_empty(),
             Self::Zset(zset) => zset.is_empty(),
         }
+    }
+
+    /// What COPY puts in another place.
+    pub(crate) fn copied(&self) -> Self {
+        let mut copy = self.clone();
+        if let Self::Text(text) = &mut copy
+            && text.form == Form::Compact
+        {
+            text.form = Form::Own;
+        }
+        copy
     }
 
     /// What OBJECT ENCODING says.
@@ -124,15 +149,25 @@ impl Value {
 }
 
 impl Text {
+    fn integer(&self) -> Option<i64> {
+        let may_be = matches!(self.form, Form::Compact | Form::Own);
+        crate::number::parse_int(&self.bytes).filter(|_| may_be)
+    }
+
     fn encoding(&self) -> &'static str {
-        if self.changed_in_place {
-            "raw"
-        } else if self.bytes.len() <= 20 && crate::number::parse_int(&self.bytes).is_some() {
+        /// Up to there Redis keeps a string and what it knows of it in one piece.
+        const SHORT: usize = 44;
+        if self.integer().is_some() {
             "int"
-        } else if self.bytes.len() <= 44 {
-            "embstr"
-        } else {
+        } else if self.form == Form::Growing || self.bytes.len() > SHORT {
             "raw"
+        } else {
+            "embstr"
         }
+    }
+
+    /// Whether Redis keeps it once for all keys that hold it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.form == Form::Compact && self.integer().is_some_and(|number| (0..10_000).contains(&number))
     }
 }

@@ -10,7 +10,7 @@ use keyplane_testing::VirtualServer;
 
 use crate::coverage::Coverage;
 use crate::frame::{Compare, Frame};
-use crate::grammar::{CLIENTS, Step, TYPES};
+use crate::grammar::{Arg, CLIENTS, Step, TYPES};
 
 /// A server to compare with; each run begins with an empty one and a new engine.
 pub(crate) struct Rig {
@@ -78,12 +78,25 @@ impl Rig {
 
     /// Runs the steps on both; what differs, in words.
     pub(crate) fn run(&self, steps: &[Step], mut coverage: Option<&mut Coverage>) -> Result<(), String> {
-        let mut run = Run::new(self);
+        let mut run = Run::new(self, steps.iter().any(asks_how_idle));
         for (number, step) in steps.iter().enumerate() {
             run.step(step, &mut coverage).map_err(|why| format!("step {number}: {why}"))?;
         }
         run.compare_keys()?;
         run.compare_replay()
+    }
+
+    /// Waits until the server's own timer has read the clock, which is what OBJECT IDLETIME goes by.
+    fn wait_for_timer(&self) {
+        let shown = format!("lru_clock:{}\r\n", self.now().seconds() & 0x00ff_ffff);
+        let mut admin = self.admin.borrow_mut();
+        for _ in 0..10_000 {
+            let Frame::Bulk(_, info) = admin.ask_words("INFO server") else { panic!("no INFO") };
+            if String::from_utf8_lossy(&info.0).contains(&shown) {
+                return;
+            }
+        }
+        panic!("the server's timer stands still");
     }
 
     fn now(&self) -> Time {
@@ -101,12 +114,20 @@ struct Run<'r> {
     blocked: Vec<Option<Compare>>,
     inspector: ClientId,
     effects: Vec<u8>,
+    asks_how_idle: bool,
+}
+
+fn asks_how_idle(step: &Step) -> bool {
+    matches!(step, Step::Command { args, .. } if args.get(1) == Some(&Arg::Bytes(b"IDLETIME".to_vec())))
 }
 
 const DATABASES: usize = 2;
 
 impl<'r> Run<'r> {
-    fn new(rig: &'r Rig) -> Self {
+    fn new(rig: &'r Rig, asks_how_idle: bool) -> Self {
+        if asks_how_idle {
+            rig.wait_for_timer();
+        }
         let mut admin = rig.admin.borrow_mut();
         for words in ["FLUSHALL", "SCRIPT FLUSH", "DEBUG SET-ACTIVE-EXPIRE 0"] {
             admin.ask_words(words);
@@ -121,7 +142,7 @@ impl<'r> Run<'r> {
         }
         let inspector = engine.connect(rig.now(), "inspector".to_owned());
         let blocked = vec![None; CLIENTS];
-        let mut run = Self { rig, engine, clients, blocked, inspector, effects: Vec::new() };
+        let mut run = Self { rig, engine, clients, blocked, inspector, effects: Vec::new(), asks_how_idle };
         let three: [&[u8]; 2] = [b"HELLO", b"3"];
         let last = CLIENTS - 1;
         run.clients[last].1.ask(&three).expect("RESP3");
@@ -236,6 +257,9 @@ impl<'r> Run<'r> {
 
     fn advance(&mut self, millis: u64) -> Result<(), String> {
         self.rig.server.advance(Duration::from_millis(millis));
+        if self.asks_how_idle {
+            self.rig.wait_for_timer();
+        }
         // The server removes what is over when it is asked for it, the engine by itself.
         let mut admin = self.rig.admin.borrow_mut();
         for db in 0..DATABASES {
@@ -278,8 +302,10 @@ impl<'r> Run<'r> {
     /// What was logged makes the same keys.
     fn compare_replay(&mut self) -> Result<(), String> {
         let now = self.rig.now();
-        let mut second = Engine::new(Settings::default(), now);
-        let loader = second.connect(now, "loader".to_owned());
+        // Before any key's end: one that a later command of the log changes must not go before.
+        let beginning = Time::default();
+        let mut second = Engine::new(Settings::default(), beginning);
+        let loader = second.connect(beginning, "loader".to_owned());
         let mut rest = self.effects.as_slice();
         while !rest.is_empty() {
             let Ok(Frame::Many('*', words)) = Frame::read(&mut rest) else {
@@ -293,7 +319,7 @@ impl<'r> Run<'r> {
                 })
                 .collect();
             let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-            let frame = ask(&mut second, now, loader, &args);
+            let frame = ask(&mut second, beginning, loader, &args);
             if let Frame::Line('-', text) = frame {
                 return Err(format!("a logged command is refused: {words:?}: {text}"));
             }
