@@ -99,8 +99,12 @@ impl<'a> Context<'a> {
     fn put_with(&mut self, key: &[u8], value: Value, keep_end: bool) {
         let is_new = self.find_mut(key).is_none();
         let seen = self.state.now.seconds() as u32;
+        let can_be_waited_for = matches!(value, Value::List(_) | Value::Zset(_) | Value::Stream(_));
         self.db().put(key, value, keep_end, seen);
         if is_new {
+            if can_be_waited_for {
+                self.feed(key);
+            }
             self.state.notify(Class::New, "new", self.session.db, key);
         }
     }

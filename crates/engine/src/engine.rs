@@ -4,13 +4,13 @@ use crate::blocking::Blocking;
 use crate::clients::{ClientId, Origin, Replies, Session};
 use crate::commands::{self, Command, Run, flag};
 use crate::context::Context;
-use crate::db::Name;
 use crate::effects::Steps;
 use crate::fault::Fault;
 use crate::reply::{Protocol, Reply};
 use crate::state::State;
 use crate::stats::Slow;
 use crate::time::Time;
+use crate::transaction::Queued;
 
 /// How many keys one tick removes at most, so that no tick takes long.
 const EXPIRED_AT_ONCE: usize = 1000;
@@ -206,22 +206,12 @@ impl Engine {
 
     /// Whether the command may run now.
     fn admit(&mut self, client: ClientId, args: &[&[u8]]) -> Result<Admitted, Fault> {
-        let found = commands::find(args).and_then(|command| self.state.permit(client, command));
-        let Some(known) = self.state.clients.get_mut(client) else {
-            return Err(Fault::of("ERR the connection is closed"));
-        };
-        let command = found.inspect_err(|_| {
-            if let Some(queue) = &mut known.queue {
-                queue.broken = true;
-            }
-        })?;
-        match &mut known.queue {
+        let command = commands::find(args)
+            .and_then(|command| self.state.permit(client, command))
+            .map_err(|fault| self.state.refused(client, args, fault))?;
+        match self.state.clients.get_mut(client).and_then(|known| known.queue.as_mut()) {
             Some(queue) if !command.has(flag::NEVER_QUEUED) => {
-                if command.has(flag::NO_MULTI) {
-                    queue.broken = true;
-                    return Err(Fault::of("ERR Command not allowed inside a transaction"));
-                }
-                queue.commands.push(args.iter().map(|arg| arg.to_vec()).collect());
+                queue.push(command, args);
                 Ok(Admitted::Queued)
             }
             _ => Ok(Admitted::Run(command)),
@@ -230,10 +220,9 @@ impl Engine {
 
     /// Runs it, by itself or as a part of a transaction.
     fn call(&mut self, command: &'static Command, mut session: Session, args: &[&[u8]]) -> Called {
-        self.state.monitor(command, &session, args);
         let start = self.stopwatch.map(|clock| clock());
         let called = match &command.run {
-            Run::Exec => Called::Reply(self.exec(session).unwrap_or_else(Reply::Error)),
+            Run::Exec => Called::Reply(self.exec(&mut session).unwrap_or_else(Reply::Error)),
             _ => match self.state.call(command, &mut session, args) {
                 Ok(Blocking::Done(reply)) => Called::Reply(reply),
                 Ok(Blocking::Wait(wait)) if session.origin == Origin::Client => {
@@ -248,6 +237,8 @@ impl Engine {
             (Some(clock), Some(start)) => clock().saturating_sub(start),
             _ => 0,
         };
+        // After it has run: so the parts of a transaction come before their EXEC, and SELECT shows the new database.
+        self.state.monitor(command, &session, args);
         let failed = matches!(&called, Called::Reply(Reply::Error(_)));
         self.state.measured(command, session.client, args, micros, failed);
         if let Some(known) = self.state.clients.get_mut(session.client) {
@@ -257,7 +248,8 @@ impl Engine {
         called
     }
 
-    fn exec(&mut self, session: Session) -> Result<Reply, Fault> {
+    /// Runs what the client has queued. Whatever database that ends in, it stays there.
+    fn exec(&mut self, session: &mut Session) -> Result<Reply, Fault> {
         let client = session.client;
         let queue = self.state.clients.get_mut(client).and_then(|known| known.queue.take());
         let queue = queue.ok_or(Fault::of("ERR EXEC without MULTI"))?;
@@ -270,18 +262,14 @@ impl Engine {
             return Ok(Reply::NilArray);
         }
         let mut replies = Vec::with_capacity(queue.commands.len());
-        let mut session = Session { origin: Origin::Transaction, ..session };
-        for command in &queue.commands {
-            let args: Vec<&[u8]> = command.iter().map(Vec::as_slice).collect();
-            let called = match commands::find(&args) {
-                Ok(command) => self.call(command, session, &args),
-                Err(fault) => Called::Reply(Reply::Error(fault)),
-            };
+        for Queued { command, args } in &queue.commands {
+            let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+            let part = Session { origin: Origin::Transaction, ..*session };
+            if let Called::Reply(reply) = self.call(command, part, &args) {
+                replies.push(reply);
+            }
             if let Some(known) = self.state.clients.get(client) {
                 (session.db, session.protocol) = (known.db, known.protocol);
-            }
-            if let Called::Reply(reply) = called {
-                replies.push(reply);
             }
         }
         Ok(Reply::Array(replies))
@@ -303,6 +291,9 @@ impl State {
         }
         if let Some(refusal) = self.refusal.as_ref().filter(|_| command.has(flag::WRITE)) {
             return Err(refusal.clone());
+        }
+        if known.queue.is_some() && command.has(flag::NO_MULTI) {
+            return Err(Fault::of("ERR Command not allowed inside a transaction"));
         }
         let listens = known.subscriptions() > 0 && known.protocol == Protocol::Two;
         if listens && !command.has(flag::WHILE_LISTENING) {
@@ -361,33 +352,5 @@ impl State {
         self.stats.slow_so_far += 1;
         self.stats.slow.push_front(Slow { id, at: self.now, micros, args, address, name });
         self.stats.slow.truncate(self.config.slow_kept);
-    }
-
-    /// Whether a key that the client watches has changed.
-    fn is_outrun(&mut self, client: ClientId) -> bool {
-        let Some(known) = self.clients.get(client) else { return false };
-        if known.outrun {
-            return true;
-        }
-        let now = self.now.millis();
-        known.watching.iter().any(|watched| {
-            !watched.was_over
-                && self.dbs[watched.db].get(&watched.key).is_some_and(|entry| entry.is_over(now))
-        })
-    }
-
-    /// The client watches nothing any more.
-    pub(crate) fn unwatch(&mut self, client: ClientId) {
-        let Some(known) = self.clients.get_mut(client) else { return };
-        known.outrun = false;
-        for watched in std::mem::take(&mut known.watching) {
-            let place = (watched.db, Name::clone(&watched.key));
-            if let Some(watchers) = self.watchers.get_mut(&place) {
-                watchers.retain(|watcher| *watcher != client);
-                if watchers.is_empty() {
-                    self.watchers.remove(&place);
-                }
-            }
-        }
     }
 }

@@ -67,18 +67,6 @@ impl State {
         self.deliveries.push(delivery);
     }
 
-    /// Tells clients that watch it that a key has changed.
-    pub(crate) fn outrun_watchers(&mut self, db: usize, key: &[u8]) {
-        if self.watchers.is_empty() {
-            return;
-        }
-        for client in self.watchers.get(&(db, Name::from(key))).into_iter().flatten() {
-            if let Some(client) = self.clients.get_mut(*client) {
-                client.outrun = true;
-            }
-        }
-    }
-
     pub(crate) fn notify(&mut self, class: Class, event: &str, db: usize, key: &[u8]) {
         if self.config.notify == crate::notify::Wanted::default() {
             return;

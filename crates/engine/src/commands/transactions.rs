@@ -1,9 +1,7 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
 use super::{Answer, Command, Run, flag};
-use crate::clients::Watched;
 use crate::context::Context;
-use crate::db::Name;
 use crate::fault::Fault;
 use crate::reply::Reply;
 use crate::transaction::Queue;
@@ -45,22 +43,11 @@ fn discard(cx: &mut Context<'_>, _: &[&[u8]]) -> Answer {
 }
 
 fn watch(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    let (id, db, now) = (cx.session.client, cx.session.db, cx.now());
+    let (client, db) = (cx.session.client, cx.session.db);
     if cx.client().is_some_and(|client| client.queue.is_some()) {
         return Err(Fault::of("ERR WATCH inside MULTI is not allowed"));
     }
-    for key in &args[1..] {
-        let key = Name::from(*key);
-        let was_over = cx.db().get(&key).is_some_and(|entry| entry.is_over(now));
-        let watchers = cx.state.watchers.entry((db, Name::clone(&key))).or_default();
-        if watchers.contains(&id) {
-            continue;
-        }
-        watchers.push(id);
-        if let Some(client) = cx.client() {
-            client.watching.push(Watched { db, key, was_over });
-        }
-    }
+    args[1..].iter().for_each(|key| cx.state.watch(client, db, key));
     Ok(Reply::Ok)
 }
 

@@ -7,7 +7,7 @@ mod stream;
 mod zset;
 
 pub(crate) use hash::Hash;
-pub(crate) use list::List;
+pub(crate) use list::{List, Side};
 pub(crate) use set::Set;
 pub(crate) use stream::Stream;
 pub(crate) use zset::Zset;

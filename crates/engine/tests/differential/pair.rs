@@ -1,7 +1,17 @@
 //! An engine and a server that are given the same.
+//!
+//! A grammar can send words that are no commands but let something happen:
+//!
+//! | words | what happens |
+//! |---|---|
+//! | `!leave` | the client's connection is closed, also while it waits, and a new one takes its place |
+//! | `!pass 100` | so many milliseconds pass |
+//! | `!quietly 100` | the same, but nobody looks for keys that are over now |
+//!
+//! Where the engine knows `CONFIG SET notify-keyspace-events`, a listener on each side must hear the same.
 
 use std::cell::RefCell;
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -55,15 +65,17 @@ impl Client {
 
     /// Whether something has come that was not read.
     fn has_more(&mut self) -> bool {
-        if !self.stream.buffer().is_empty() {
-            return true;
-        }
-        let stream = self.stream.get_ref();
-        stream.set_nonblocking(true).unwrap();
-        let mut byte = [0];
-        // A byte that came is lost to the reader, but then the run is over anyway.
-        let came = matches!((&*stream).read(&mut byte), Ok(count) if count > 0);
-        stream.set_nonblocking(false).unwrap();
+        self.stream.get_ref().set_nonblocking(true).unwrap();
+        let came = self.stream.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
+        self.stream.get_ref().set_nonblocking(false).unwrap();
+        came
+    }
+
+    /// Whether something comes soon, or the end.
+    fn has_more_soon(&mut self) -> bool {
+        self.stream.get_ref().set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        let came = self.stream.fill_buf().is_ok();
+        self.stream.get_ref().set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         came
     }
 }
@@ -112,7 +124,12 @@ struct Run<'r> {
     clients: Vec<(ClientId, Client)>,
     /// Who waits for an answer, and how it is compared.
     blocked: Vec<Option<Compare>>,
+    /// How the answers to what each client has queued for EXEC are compared.
+    queued: Vec<Vec<Compare>>,
+    /// Hears of everything that happens to keys.
+    listener: Option<(ClientId, Client)>,
     inspector: ClientId,
+    /// What was logged.
     effects: Vec<u8>,
     asks_how_idle: bool,
 }
@@ -123,43 +140,73 @@ fn asks_how_idle(step: &Step) -> bool {
 
 const DATABASES: usize = 2;
 
+/// Whether the order of what happens is promised: not of keys that end at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Kept,
+    Open,
+}
+
+/// A client of that number; the last speaks RESP3.
+fn connect(rig: &Rig, engine: &mut Engine, number: usize) -> (ClientId, Client) {
+    let id = engine.connect(rig.now(), format!("client:{number}"));
+    let mut client = Client::connect(&rig.server);
+    if number == CLIENTS - 1 {
+        client.ask_words("HELLO 3");
+        engine.execute(rig.now(), id, &[b"HELLO", b"3"]);
+    }
+    (id, client)
+}
+
+/// A client that hears of everything that happens to keys, where the engine can be asked for that.
+fn listen(rig: &Rig, engine: &mut Engine) -> Option<(ClientId, Client)> {
+    const ASKED: &str = "CONFIG SET notify-keyspace-events KEAn";
+    let id = engine.connect(rig.now(), "listener".to_owned());
+    for words in [ASKED, "PSUBSCRIBE __key*__:*"] {
+        let args: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
+        if let Answer::Reply(Reply::Error(_)) = engine.execute(rig.now(), id, &args).answer {
+            return None;
+        }
+    }
+    let mut client = Client::connect(&rig.server);
+    client.ask_words(ASKED);
+    client.ask_words("PSUBSCRIBE __key*__:*");
+    Some((id, client))
+}
+
 impl<'r> Run<'r> {
     fn new(rig: &'r Rig, asks_how_idle: bool) -> Self {
         if asks_how_idle {
             rig.wait_for_timer();
         }
         let mut admin = rig.admin.borrow_mut();
-        for words in ["FLUSHALL", "SCRIPT FLUSH", "DEBUG SET-ACTIVE-EXPIRE 0"] {
+        // Those of the run before may still wait for a key.
+        for words in
+            ["CLIENT KILL TYPE normal", "FLUSHALL", "SCRIPT FLUSH", "DEBUG SET-ACTIVE-EXPIRE 0", "SELECT 0"]
+        {
             admin.ask_words(words);
         }
         drop(admin);
         let settings = Settings { seed: 7, keeps_effects: true, ..Settings::default() };
         let mut engine = Engine::new(settings, rig.now());
-        let mut clients = Vec::new();
-        for number in 0..CLIENTS {
-            let id = engine.connect(rig.now(), format!("client:{number}"));
-            clients.push((id, Client::connect(&rig.server)));
-        }
+        let clients = (0..CLIENTS).map(|number| connect(rig, &mut engine, number)).collect();
+        let listener = listen(rig, &mut engine);
         let inspector = engine.connect(rig.now(), "inspector".to_owned());
-        let blocked = vec![None; CLIENTS];
-        let mut run = Self { rig, engine, clients, blocked, inspector, effects: Vec::new(), asks_how_idle };
-        let three: [&[u8]; 2] = [b"HELLO", b"3"];
-        let last = CLIENTS - 1;
-        run.clients[last].1.ask(&three).expect("RESP3");
-        run.engine.execute(rig.now(), run.clients[last].0, &three);
-        run
+        let (blocked, queued) = (vec![None; CLIENTS], vec![Vec::new(); CLIENTS]);
+        Self { rig, engine, clients, blocked, queued, listener, inspector, effects: Vec::new(), asks_how_idle }
     }
 
     fn step(&mut self, step: &Step, coverage: &mut Option<&mut Coverage>) -> Result<(), String> {
         match step {
             Step::Advance(millis) => self.advance(*millis),
             Step::Command { client, args, compare, template, options } => {
-                if self.blocked[*client].is_some() {
-                    return Ok(());
-                }
                 let now = self.rig.now().millis();
                 let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.render(now)).collect();
                 let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+                let happens = args.first().is_some_and(|word| word.starts_with(b"!"));
+                if self.blocked[*client].is_some() && !happens {
+                    return Ok(());
+                }
                 if let Some(coverage) = coverage
                     && !template.is_empty()
                 {
@@ -168,7 +215,7 @@ impl<'r> Run<'r> {
                     let of = first_key.map_or("none", |key| self.type_of(key));
                     coverage.count(template, options, of);
                 }
-                self.command(*client, &args, *compare)
+                if happens { self.happen(*client, &args) } else { self.command(*client, &args, *compare) }
             }
         }
     }
@@ -181,32 +228,100 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Something that is no command.
+    fn happen(&mut self, client: usize, words: &[&[u8]]) -> Result<(), String> {
+        let millis = || String::from_utf8_lossy(words[1]).parse().expect("milliseconds");
+        match words[0] {
+            b"!leave" => self.leave(client),
+            b"!pass" => self.advance(millis()),
+            // The server ends waits by itself.
+            b"!quietly" if self.blocked.iter().any(Option::is_some) => self.advance(millis()),
+            b"!quietly" => {
+                self.rig.server.advance(Duration::from_millis(millis()));
+                Ok(())
+            }
+            _ => panic!("{words:?} is nothing that happens"),
+        }
+    }
+
+    fn leave(&mut self, client: usize) -> Result<(), String> {
+        let came = connect(self.rig, &mut self.engine, client);
+        let (id, connection) = std::mem::replace(&mut self.clients[client], came);
+        drop(connection);
+        self.engine.disconnect(id);
+        self.blocked[client] = None;
+        self.queued[client].clear();
+        // Until the server has seen that it is gone.
+        self.nobody_else_is_answered()
+    }
+
     fn command(&mut self, client: usize, args: &[&[u8]], compare: Compare) -> Result<(), String> {
         let (id, server) = &mut self.clients[client];
         let id = *id;
         server.send(args);
         let outcome = self.engine.execute(self.rig.now(), id, args);
-        self.effects.extend(self.engine.take_effects());
+        self.effects.extend_from_slice(self.engine.take_effects().bytes());
         let shown: Vec<_> =
             args.iter().map(|arg| arg[..arg.len().min(60)].escape_ascii().to_string()).collect();
         let shown = shown.join(" ");
         match outcome.answer {
             Answer::Reply(reply) | Answer::Last(reply) => {
-                let mine = self.frames(id, &reply);
-                for frame in mine {
-                    let theirs = self.clients[client]
-                        .1
-                        .read()
-                        .map_err(|why| format!("{shown}\n  engine: {frame:?}\n  server: {why}"))?;
-                    if !frame.is_like(&theirs, compare) {
-                        return Err(format!("{shown}\n  engine: {frame:?}\n  server: {theirs:?}"));
-                    }
-                }
+                self.answered(client, &reply, args[0], compare).map_err(|why| format!("{shown}\n{why}"))?;
             }
             Answer::Blocked => self.blocked[client] = Some(compare),
             Answer::Silent => {}
         }
-        self.deliver(outcome.deliveries).map_err(|why| format!("{shown}: {why}"))
+        self.deliver(outcome.deliveries, Order::Kept).map_err(|why| format!("{shown}: {why}"))
+    }
+
+    /// The server must answer this command in the same way.
+    fn answered(
+        &mut self,
+        client: usize,
+        reply: &Reply,
+        name: &[u8],
+        compare: Compare,
+    ) -> Result<(), String> {
+        let is_exec = name.eq_ignore_ascii_case(b"EXEC");
+        let parts = if is_exec { std::mem::take(&mut self.queued[client]) } else { Vec::new() };
+        if name.eq_ignore_ascii_case(b"DISCARD") || name.eq_ignore_ascii_case(b"MULTI") {
+            self.queued[client].clear();
+        }
+        for mine in self.frames(self.clients[client].0, reply) {
+            let theirs = self.read(client).map_err(|why| format!("  engine: {mine:?}\n  server: {why}"))?;
+            let alike = match (&mine, &theirs) {
+                (Frame::Many(_, mine), Frame::Many(_, theirs)) if is_exec && mine.len() == parts.len() => {
+                    mine.len() == theirs.len()
+                        && mine
+                            .iter()
+                            .zip(theirs)
+                            .zip(&parts)
+                            .all(|((mine, theirs), part)| mine.is_like(theirs, *part))
+                }
+                _ => mine.is_like(&theirs, compare),
+            };
+            if !alike {
+                return Err(format!("  engine: {mine:?}\n  server: {theirs:?}"));
+            }
+            if mine == Frame::Line('+', "QUEUED".to_owned()) {
+                self.queued[client].push(compare);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the server sends a client; soon tells when it sends nothing.
+    fn read(&mut self, client: usize) -> Result<Frame, String> {
+        let connection = &mut self.clients[client].1;
+        if !connection.has_more_soon() {
+            let mut admin = self.rig.admin.borrow_mut();
+            admin.ask_words("PING");
+            admin.ask_words("PING");
+            if !connection.has_more_soon() {
+                return Err("no answer".to_owned());
+            }
+        }
+        connection.read()
     }
 
     /// The engine's reply as it goes over the wire.
@@ -222,24 +337,43 @@ impl<'r> Run<'r> {
     }
 
     /// What the engine has for others must come to them from the server too, and nothing else.
-    fn deliver(&mut self, deliveries: Vec<Delivery>) -> Result<(), String> {
+    fn deliver(&mut self, deliveries: Vec<Delivery>, order: Order) -> Result<(), String> {
         let waits = self.blocked.iter().any(Option::is_some);
+        let mut heard = Vec::new();
         for delivery in deliveries {
             let Delivery::Message { to, message } = delivery else { continue };
+            if self.listener.as_ref().is_some_and(|(id, _)| *id == to) {
+                heard.extend(self.frames(to, &message));
+                continue;
+            }
             let Some(client) = self.clients.iter().position(|(id, _)| *id == to) else { continue };
             let is_push = matches!(message, Reply::Push(_));
             let compare = if is_push { None } else { self.blocked[client].take() };
             for frame in self.frames(to, &message) {
-                let theirs = self.clients[client]
-                    .1
-                    .read()
+                let theirs = self
+                    .read(client)
                     .map_err(|why| format!("for client {client}\n  engine: {frame:?}\n  server: {why}"))?;
                 if !frame.is_like(&theirs, compare.unwrap_or(Compare::Exact)) {
                     return Err(format!("for client {client}\n  engine: {frame:?}\n  server: {theirs:?}"));
                 }
             }
         }
+        self.hear(heard, order)?;
         if waits { self.nobody_else_is_answered() } else { Ok(()) }
+    }
+
+    /// What the listener hears from both.
+    fn hear(&mut self, mut mine: Vec<Frame>, order: Order) -> Result<(), String> {
+        let Some((_, server)) = &mut self.listener else { return Ok(()) };
+        let mut theirs = Vec::new();
+        while theirs.len() < mine.len() && server.has_more_soon() || server.has_more() {
+            theirs.push(server.read()?);
+        }
+        if order == Order::Open {
+            mine.sort();
+            theirs.sort();
+        }
+        if mine == theirs { Ok(()) } else { Err(format!("heard\n  engine: {mine:?}\n  server: {theirs:?}")) }
     }
 
     fn nobody_else_is_answered(&mut self) -> Result<(), String> {
@@ -273,8 +407,8 @@ impl<'r> Run<'r> {
         while self.engine.next_deadline().is_some_and(|at| at <= self.rig.now()) {
             deliveries.extend(self.engine.tick(self.rig.now()));
         }
-        self.effects.extend(self.engine.take_effects());
-        self.deliver(deliveries)
+        self.effects.extend_from_slice(self.engine.take_effects().bytes());
+        self.deliver(deliveries, Order::Open)
     }
 
     fn compare_keys(&mut self) -> Result<(), String> {
@@ -302,28 +436,11 @@ impl<'r> Run<'r> {
     /// What was logged makes the same keys.
     fn compare_replay(&mut self) -> Result<(), String> {
         let now = self.rig.now();
-        // Before any key's end: one that a later command of the log changes must not go before.
+        // Before any key's end: one that a later command of the log changes must not be gone by then.
         let beginning = Time::default();
         let mut second = Engine::new(Settings::default(), beginning);
         let loader = second.connect(beginning, "loader".to_owned());
-        let mut rest = self.effects.as_slice();
-        while !rest.is_empty() {
-            let Ok(Frame::Many('*', words)) = Frame::read(&mut rest) else {
-                return Err("a log that is none".into());
-            };
-            let words: Vec<Vec<u8>> = words
-                .into_iter()
-                .map(|word| match word {
-                    Frame::Bulk('$', bytes) => bytes.0,
-                    other => panic!("{other:?} in the log"),
-                })
-                .collect();
-            let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-            let frame = ask(&mut second, beginning, loader, &args);
-            if let Frame::Line('-', text) = frame {
-                return Err(format!("a logged command is refused: {words:?}: {text}"));
-            }
-        }
+        replay(&mut second, beginning, loader, &self.effects)?;
         let id = second.connect(now, "inspector".to_owned());
         for db in 0..DATABASES {
             let number = db.to_string();
@@ -349,6 +466,27 @@ impl<'r> Run<'r> {
         }
         Ok(())
     }
+}
+
+/// Sends what was logged.
+fn replay(engine: &mut Engine, at: Time, loader: ClientId, mut logged: &[u8]) -> Result<(), String> {
+    while !logged.is_empty() {
+        let Ok(Frame::Many('*', words)) = Frame::read(&mut logged) else {
+            return Err("a log that is none".into());
+        };
+        let words: Vec<_> = words
+            .into_iter()
+            .map(|word| match word {
+                Frame::Bulk('$', bytes) => bytes,
+                other => panic!("{other:?} in the log"),
+            })
+            .collect();
+        let args: Vec<&[u8]> = words.iter().map(|word| word.0.as_slice()).collect();
+        if let Frame::Line('-', text) = ask(engine, at, loader, &args) {
+            return Err(format!("a logged command is refused: {words:?}: {text}"));
+        }
+    }
+    Ok(())
 }
 
 fn ask(engine: &mut Engine, now: Time, client: ClientId, args: &[&[u8]]) -> Frame {
