@@ -9,8 +9,8 @@ mod zset;
 pub(crate) use hash::Hash;
 pub(crate) use list::{List, Side};
 pub(crate) use set::Set;
-pub(crate) use stream::Stream;
-pub(crate) use zset::Zset;
+pub(crate) use stream::{Exactness, Fields, Id, Keep, Stream};
+pub(crate) use zset::{Member, Scored, Zset};
 
 /// A string.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -512,7 +512,7 @@ fn questions(key: &str, of: &str) -> Vec<(Vec<String>, Compare)> {
         "hash" => &[("HGETALL @", Compare::Pairs)],
         "set" => &[("SMEMBERS @", Compare::Unordered)],
         "zset" => &[("ZRANGE @ 0 -1 WITHSCORES", Compare::Exact)],
-        "stream" => &[("XRANGE @ - +", Compare::Exact)],
+        "stream" => &[("XRANGE @ - +", Compare::Exact), ("XINFO STREAM @", Compare::Exact)],
         _ => &[],
     };
     let always =

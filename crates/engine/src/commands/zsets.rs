@@ -1,5 +1,0 @@
-//! To come.
-
-use super::Command;
-
-pub(crate) const COMMANDS: &[Command] = &[];
