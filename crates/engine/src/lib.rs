@@ -25,6 +25,7 @@ mod glob;
 mod notify;
 mod number;
 mod reply;
+mod resp;
 mod scan;
 mod state;
 mod stats;
@@ -33,7 +34,9 @@ mod transaction;
 mod value;
 
 pub use clients::ClientId;
+pub use commands::{Supported, supported};
 pub use engine::{Answer, Delivery, Engine, Outcome, Settings};
 pub use fault::Fault;
 pub use reply::{Protocol, Reply};
+pub use resp::{Args, Broken, Decoder};
 pub use time::Time;
