@@ -5,6 +5,7 @@ use indexmap::{IndexMap, IndexSet};
 use crate::blocking::Wait;
 use crate::db::{Hashing, Name};
 use crate::reply::Protocol;
+use crate::state::State;
 use crate::time::Time;
 use crate::transaction::Queue;
 
@@ -49,6 +50,22 @@ pub(crate) enum Replies {
     Skip,
 }
 
+impl Replies {
+    /// When a command begins.
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::SkipNext => Self::Skip,
+            Self::Skip => Self::On,
+            lasting => lasting,
+        }
+    }
+
+    /// Whether what is no push is kept from the client.
+    pub(crate) fn are_off(self) -> bool {
+        matches!(self, Self::Off | Self::Skip)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) db: usize,
@@ -68,6 +85,10 @@ pub(crate) struct Client {
     pub(crate) channels: IndexSet<Vec<u8>, Hashing>,
     pub(crate) patterns: IndexSet<Vec<u8>, Hashing>,
     pub(crate) monitors: bool,
+    /// CLIENT NO-EVICT; shown, and nothing else.
+    pub(crate) stays: bool,
+    /// Its connection is to be closed after the present answer.
+    pub(crate) closing: bool,
     pub(crate) wait: Option<Wait>,
 }
 
@@ -98,6 +119,8 @@ impl Client {
             channels: IndexSet::default(),
             patterns: IndexSet::default(),
             monitors: false,
+            stays: false,
+            closing: false,
             wait: None,
         }
     }
@@ -145,5 +168,31 @@ impl Clients {
     /// How many there have been.
     pub(crate) fn so_far(&self) -> u64 {
         self.last
+    }
+}
+
+impl State {
+    /// The client is gone, and with it whatever it waited for, watched or listened to. Whether it was there.
+    pub(crate) fn forget(&mut self, id: ClientId) -> bool {
+        self.unblock(id);
+        self.unwatch(id);
+        self.stop_listening(id);
+        self.stop_monitoring(id);
+        self.clients.remove(id).is_some()
+    }
+
+    /// The client is as if it had just connected; what CLIENT NO-EVICT said stays.
+    pub(crate) fn reset(&mut self, id: ClientId) {
+        self.unwatch(id);
+        self.stop_listening(id);
+        self.stop_monitoring(id);
+        let open = self.config.password.is_none();
+        let Some(client) = self.clients.get_mut(id) else { return };
+        client.db = 0;
+        client.protocol = Protocol::default();
+        client.authenticated = open;
+        client.replies = Replies::On;
+        client.name.clear();
+        client.queue = None;
     }
 }

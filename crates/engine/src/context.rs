@@ -43,9 +43,12 @@ impl<'a> Context<'a> {
 
     /// Whatever the key holds, for reading.
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<&Entry> {
-        let found = self.find_mut(key).is_some();
-        let counter = if found { &mut self.state.stats.hits } else { &mut self.state.stats.misses };
-        *counter += 1;
+        if self.find_mut(key).is_some() {
+            self.state.stats.hits += 1;
+        } else {
+            self.state.stats.misses += 1;
+            self.notify(Class::Missed, "keymiss", key);
+        }
         self.state.dbs[self.session.db].get(key)
     }
 

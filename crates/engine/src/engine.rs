@@ -8,7 +8,6 @@ use crate::effects::Steps;
 use crate::fault::Fault;
 use crate::reply::{Protocol, Reply};
 use crate::state::State;
-use crate::stats::Slow;
 use crate::time::Time;
 use crate::transaction::Queued;
 
@@ -40,7 +39,7 @@ pub struct Engine {
 pub struct Outcome {
     /// For whoever sent it.
     pub answer: Answer,
-    /// For others, in this order.
+    /// For others and for whoever sent it, in this order, after the answer.
     pub deliveries: Vec<Delivery>,
 }
 
@@ -60,7 +59,8 @@ pub enum Answer {
 /// Something for a client that did not ask for it just now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delivery {
-    /// A [`Reply::Push`] out of turn, or the answer to a command that was blocked.
+    /// A [`Reply::Push`] out of turn, a line for a client that monitors, or else the answer to a command that was
+    /// blocked: it has to wait no longer, also when there is nothing to write.
     Message {
         /// For whom.
         to: ClientId,
@@ -77,6 +77,13 @@ pub enum Delivery {
 impl Delivery {
     pub(crate) fn message(to: ClientId, message: Reply) -> Self {
         Self::Message { to, message }
+    }
+
+    fn into_message(self) -> Option<Reply> {
+        match self {
+            Self::Message { message, .. } => Some(message),
+            Self::Close { .. } => None,
+        }
     }
 }
 
@@ -109,14 +116,14 @@ impl Engine {
         self.state.clients.add(address, open, now)
     }
 
+    /// The port that INFO shows.
+    pub fn listens_on(&mut self, port: u16) {
+        self.state.config.port = port;
+    }
+
     /// A client has gone.
     pub fn disconnect(&mut self, client: ClientId) {
-        self.state.unblock(client);
-        self.state.unwatch(client);
-        self.state.channels.leave(client);
-        if self.state.clients.remove(client).is_some_and(|client| client.monitors) {
-            self.state.monitors -= 1;
-        }
+        self.state.forget(client);
     }
 
     /// Whoever waits for a key there does so no longer, and is told nothing.
@@ -139,6 +146,7 @@ impl Engine {
     pub fn execute(&mut self, now: Time, client: ClientId, args: &[&[u8]]) -> Outcome {
         self.begin(now);
         let answer = self.answer(client, args);
+        let answer = self.after_own_messages(client, args, answer);
         self.state.serve_waiting();
         self.state.effects.end_step();
         Outcome { answer, deliveries: std::mem::take(&mut self.state.deliveries) }
@@ -173,42 +181,60 @@ impl Engine {
             return Answer::Last(Reply::Error(Fault::of("ERR the connection is closed")));
         };
         known.active = self.state.now;
-        if known.replies == Replies::SkipNext {
-            known.replies = Replies::Skip;
-        }
+        known.replies = known.replies.next();
         let session = Session { client, db: known.db, protocol: known.protocol, origin: Origin::Client };
         let called = match self.admit(client, args) {
             Ok(Admitted::Run(command)) => self.call(command, session, args),
             Ok(Admitted::Queued) => Called::Reply(Reply::status("QUEUED")),
             Err(fault) => {
-                self.state.stats.errors += 1;
+                self.state.stats.count_error(&fault);
                 Called::Reply(Reply::Error(fault))
             }
         };
-        self.told(client, called, args)
+        self.told(client, called)
+    }
+
+    /// What a client publishes to itself comes before its answer, except when that is the answer of a transaction.
+    fn after_own_messages(&mut self, client: ClientId, args: &[&[u8]], answer: Answer) -> Answer {
+        let is_own = |delivery: &Delivery| matches!(delivery, Delivery::Message { to, message: Reply::Push(_) } if *to == client);
+        let in_transaction = args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"exec"));
+        let (Answer::Reply(_) | Answer::Last(_)) = &answer else { return answer };
+        if in_transaction || !self.state.deliveries.iter().any(is_own) {
+            return answer;
+        }
+        let (own, others) = std::mem::take(&mut self.state.deliveries).into_iter().partition(is_own);
+        self.state.deliveries = others;
+        let own: Vec<Delivery> = own;
+        let mut all: Vec<Reply> = own.into_iter().filter_map(Delivery::into_message).collect();
+        match answer {
+            Answer::Reply(reply) => {
+                all.push(reply);
+                Answer::Reply(Reply::Several(all))
+            }
+            Answer::Last(reply) => {
+                all.push(reply);
+                Answer::Last(Reply::Several(all))
+            }
+            other => other,
+        }
     }
 
     /// What the client sees of it.
-    fn told(&mut self, client: ClientId, called: Called, args: &[&[u8]]) -> Answer {
+    fn told(&mut self, client: ClientId, called: Called) -> Answer {
         let Called::Reply(reply) = called else { return Answer::Blocked };
-        if args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"quit")) {
-            return Answer::Last(reply);
-        }
-        match self.state.clients.get_mut(client) {
-            Some(known) if known.replies == Replies::Skip => {
-                known.replies = Replies::On;
-                Answer::Silent
-            }
-            Some(known) if known.replies != Replies::On => Answer::Silent,
-            _ => Answer::Reply(reply),
+        let Some(known) = self.state.clients.get(client) else { return Answer::Last(reply) };
+        match (known.closing, known.replies.are_off()) {
+            (true, true) => Answer::Last(Reply::Several(Vec::new())),
+            (true, false) => Answer::Last(reply),
+            (false, true) => Answer::Silent,
+            (false, false) => Answer::Reply(reply),
         }
     }
 
     /// Whether the command may run now.
     fn admit(&mut self, client: ClientId, args: &[&[u8]]) -> Result<Admitted, Fault> {
-        let command = commands::find(args)
-            .and_then(|command| self.state.permit(client, command))
-            .map_err(|fault| self.state.refused(client, args, fault))?;
+        let permitted = self.state.permit(client, args);
+        let command = permitted.map_err(|fault| self.state.refused(client, args, fault))?;
         match self.state.clients.get_mut(client).and_then(|known| known.queue.as_mut()) {
             Some(queue) if !command.has(flag::NEVER_QUEUED) => {
                 queue.push(command, args);
@@ -237,10 +263,13 @@ impl Engine {
             (Some(clock), Some(start)) => clock().saturating_sub(start),
             _ => 0,
         };
+        let fault = match &called {
+            Called::Reply(Reply::Error(fault)) => Some(fault),
+            _ => None,
+        };
+        self.state.measured(command, session.client, args, micros, fault);
         // After it has run: so the parts of a transaction come before their EXEC, and SELECT shows the new database.
         self.state.monitor(command, &session, args);
-        let failed = matches!(&called, Called::Reply(Reply::Error(_)));
-        self.state.measured(command, session.client, args, micros, failed);
         if let Some(known) = self.state.clients.get_mut(session.client) {
             known.db = session.db;
             known.last = command.name;
@@ -284,9 +313,17 @@ enum Admitted {
 
 impl State {
     /// Whether the client may send this at all.
-    fn permit(&self, client: ClientId, command: &'static Command) -> Result<&'static Command, Fault> {
-        let Some(known) = self.clients.get(client) else { return Ok(command) };
-        if !known.authenticated && !command.has(flag::NO_AUTH) {
+    fn permit(&mut self, client: ClientId, args: &[&[u8]]) -> Result<&'static Command, Fault> {
+        let command = commands::look_up(args).inspect_err(|_| self.close_if_no_client(client, args))?;
+        let permitted = command.check_arity(args).and_then(|()| self.is_open_to(client, command));
+        permitted
+            .inspect_err(|_| self.stats.by_command.entry(command.name).or_default().rejected += 1)
+            .map(|()| command)
+    }
+
+    fn is_open_to(&self, client: ClientId, command: &Command) -> Result<(), Fault> {
+        let Some(known) = self.clients.get(client) else { return Ok(()) };
+        if !known.authenticated && self.config.password.is_some() && !command.has(flag::NO_AUTH) {
             return Err(Fault::of("NOAUTH Authentication required."));
         }
         if let Some(refusal) = self.refusal.as_ref().filter(|_| command.has(flag::WRITE)) {
@@ -303,7 +340,19 @@ impl State {
                 command.name
             )));
         }
-        Ok(command)
+        if known.monitors && commands::observe::is_kept_from_monitors(command) {
+            return Err(Fault::of("ERR Replica can't interact with the keyspace"));
+        }
+        Ok(())
+    }
+
+    /// What a browser sends when a page makes it talk to a store: no client, and not answered.
+    fn close_if_no_client(&mut self, client: ClientId, args: &[&[u8]]) {
+        let is = |name: &&[u8]| name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:");
+        if let (true, Some(known)) = (args.first().is_some_and(is), self.clients.get_mut(client)) {
+            known.closing = true;
+            known.replies = Replies::Off;
+        }
     }
 
     /// Runs one command: of a client, of a transaction or of a script.
@@ -330,27 +379,19 @@ impl State {
         client: ClientId,
         args: &[&[u8]],
         micros: u64,
-        failed: bool,
+        fault: Option<&Fault>,
     ) {
         self.stats.commands += 1;
-        self.stats.errors += u64::from(failed);
+        self.stats.pace.count(self.now);
+        if let Some(fault) = fault {
+            self.stats.count_error(fault);
+        }
         let calls = self.stats.by_command.entry(command.name).or_default();
         calls.calls += 1;
         calls.micros += micros;
-        calls.failed += u64::from(failed);
-        let slow_from = u64::try_from(self.config.slow_from).unwrap_or(u64::MAX);
-        if micros < slow_from || command.has(flag::SKIP_SLOWLOG) {
-            return;
+        calls.failed += u64::from(fault.is_some());
+        if !command.has(flag::SKIP_SLOWLOG) {
+            self.note_if_slow(command, client, args, micros);
         }
-        let (address, name) = self
-            .clients
-            .get(client)
-            .map(|known| (known.address.clone(), known.name.clone()))
-            .unwrap_or_default();
-        let args = args.iter().map(|arg| arg.to_vec()).collect();
-        let id = self.stats.slow_so_far;
-        self.stats.slow_so_far += 1;
-        self.stats.slow.push_front(Slow { id, at: self.now, micros, args, address, name });
-        self.stats.slow.truncate(self.config.slow_kept);
     }
 }

@@ -39,6 +39,7 @@ mod transaction;
 mod value;
 
 pub use clients::ClientId;
+pub use commands::{Supported, supported};
 pub use effects::Steps;
 pub use engine::{Answer, Delivery, Engine, Outcome, Settings};
 pub use fault::Fault;

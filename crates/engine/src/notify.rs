@@ -14,6 +14,7 @@ pub(crate) enum Class {
     Zset = 1 << 7,
     Expired = 1 << 8,
     Stream = 1 << 10,
+    Missed = 1 << 11,
     New = 1 << 14,
 }
 
@@ -21,7 +22,6 @@ const KEYSPACE: u16 = 1;
 const KEYEVENT: u16 = 1 << 1;
 const EVICTED: u16 = 1 << 9;
 const MODULE: u16 = 1 << 13;
-const MISSED: u16 = 1 << 11;
 
 const LETTERS: &[(char, u16)] = &[
     ('g', Class::Generic as u16),
@@ -52,14 +52,14 @@ pub(crate) struct Wanted(u16);
 
 impl Wanted {
     /// From the letters; `None` is a letter that there is not.
-    pub(crate) fn parse(letters: &str) -> Option<Self> {
+    pub(crate) fn parse(letters: &[u8]) -> Option<Self> {
         let mut wanted = 0;
-        for letter in letters.chars() {
-            wanted |= match letter {
+        for letter in letters {
+            wanted |= match char::from(*letter) {
                 'A' => ALL,
                 'K' => KEYSPACE,
                 'E' => KEYEVENT,
-                'm' => MISSED,
+                'm' => Class::Missed as u16,
                 'n' => Class::New as u16,
                 other => LETTERS.iter().find(|(letter, _)| *letter == other)?.1,
             };
@@ -67,19 +67,17 @@ impl Wanted {
         Some(Self(wanted))
     }
 
-    /// In the form that Redis shows.
+    /// In the form that Redis shows: new keys only next to single classes.
     pub(crate) fn letters(self) -> String {
         let mut shown = String::new();
         if self.0 & ALL == ALL {
             shown.push('A');
         } else {
-            shown.extend(LETTERS.iter().filter(|(_, bit)| self.0 & bit != 0).map(|(letter, _)| letter));
+            let classes = LETTERS.iter().chain(&[('n', Class::New as u16)]);
+            shown.extend(classes.filter(|(_, bit)| self.0 & bit != 0).map(|(letter, _)| letter));
         }
-        for (letter, bit) in [('K', KEYSPACE), ('E', KEYEVENT), ('m', MISSED), ('n', Class::New as u16)] {
-            if self.0 & bit != 0 {
-                shown.push(letter);
-            }
-        }
+        let rest = [('K', KEYSPACE), ('E', KEYEVENT), ('m', Class::Missed as u16)];
+        shown.extend(rest.iter().filter(|(_, bit)| self.0 & bit != 0).map(|(letter, _)| letter));
         shown
     }
 
@@ -113,11 +111,17 @@ mod tests {
 
     #[test]
     fn letters_come_back_in_the_order_of_redis() {
-        for (given, shown) in
-            [("KEA", "AKE"), ("Ex", "xE"), ("", ""), ("g$lshzxetdK", "AK"), ("KEn", "KEn"), ("xK", "xK")]
-        {
-            assert_eq!(Wanted::parse(given).map(Wanted::letters).as_deref(), Some(shown));
+        for (given, shown) in [
+            ("KEA", "AKE"),
+            ("Ex", "xE"),
+            ("", ""),
+            ("g$lshzxetdK", "AK"),
+            ("KEn", "nKE"),
+            ("AnmK", "AKm"),
+            ("xK", "xK"),
+        ] {
+            assert_eq!(Wanted::parse(given.as_bytes()).map(Wanted::letters).as_deref(), Some(shown));
         }
-        assert_eq!(Wanted::parse("q"), None);
+        assert_eq!(Wanted::parse(b"q"), None);
     }
 }

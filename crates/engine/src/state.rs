@@ -63,7 +63,14 @@ impl State {
         }
     }
 
-    pub(crate) fn deliver(&mut self, delivery: Delivery) {
+    /// Hands something out. A client that wants no answers learns of one only that it is there.
+    pub(crate) fn deliver(&mut self, mut delivery: Delivery) {
+        if let Delivery::Message { to, message } = &mut delivery
+            && !matches!(message, Reply::Push(_))
+            && self.clients.get(*to).is_some_and(|client| client.replies.are_off())
+        {
+            *message = Reply::Several(Vec::new());
+        }
         self.deliveries.push(delivery);
     }
 

@@ -1,9 +1,14 @@
 //! The commands: one file per family, each with its table.
 
+mod client;
+mod command;
+mod configure;
 pub(crate) mod connection;
 pub(crate) mod hashes;
+mod info;
 pub(crate) mod keys;
 pub(crate) mod lists;
+pub(crate) mod observe;
 pub(crate) mod pubsub;
 pub(crate) mod scripting;
 pub(crate) mod server;
@@ -106,31 +111,77 @@ impl Command {
         self.flags & flag != 0
     }
 
-    fn takes(&self, count: usize) -> bool {
+    pub(crate) fn takes(&self, count: usize) -> bool {
         let least = usize::try_from(self.arity.unsigned_abs()).unwrap_or(usize::MAX);
         if self.arity < 0 { count >= least } else { count == least }
     }
+
+    pub(crate) fn check_arity(&self, args: &[&[u8]]) -> Result<(), Fault> {
+        if self.takes(args.len()) { Ok(()) } else { Err(Fault::arity(self.name)) }
+    }
 }
 
-/// Every family's table.
-const FAMILIES: &[&[Command]] = &[
-    connection::COMMANDS,
-    hashes::COMMANDS,
-    keys::COMMANDS,
-    lists::COMMANDS,
-    pubsub::COMMANDS,
-    scripting::COMMANDS,
-    server::COMMANDS,
-    sets::COMMANDS,
-    streams::COMMANDS,
-    strings::COMMANDS,
-    transactions::COMMANDS,
-    zsets::COMMANDS,
+/// Every table, with the name of its family.
+const FAMILIES: &[(&str, &[Command])] = &[
+    ("connection", connection::COMMANDS),
+    ("connection", client::COMMANDS),
+    ("hashes", hashes::COMMANDS),
+    ("keys", keys::COMMANDS),
+    ("lists", lists::COMMANDS),
+    ("pubsub", pubsub::COMMANDS),
+    ("scripting", scripting::COMMANDS),
+    ("server", server::COMMANDS),
+    ("server", command::COMMANDS),
+    ("server", configure::COMMANDS),
+    ("server", info::COMMANDS),
+    ("server", observe::COMMANDS),
+    ("sets", sets::COMMANDS),
+    ("streams", streams::COMMANDS),
+    ("strings", strings::COMMANDS),
+    ("transactions", transactions::COMMANDS),
+    ("zsets", zsets::COMMANDS),
 ];
 
 /// All commands, by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
-    FAMILIES.iter().copied().flatten()
+    FAMILIES.iter().flat_map(|(_, commands)| *commands)
+}
+
+/// A command that the engine knows, for pages about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Supported {
+    /// In lower case; one of a container as `config|get`.
+    pub name: &'static str,
+    /// How many words it takes, with its name; negative is "at least".
+    pub arity: i32,
+    /// The family it belongs to, such as `strings`.
+    pub family: &'static str,
+    /// Whether it can change keys.
+    pub writes: bool,
+    /// Whether it can wait for a key.
+    pub waits: bool,
+    /// First and last key and the step between them, as COMMAND shows them; zeros where they are at no fixed places.
+    pub keys: (i32, i32, i32),
+}
+
+/// Every command that the engine knows, by family and name.
+#[must_use]
+pub fn supported() -> Vec<Supported> {
+    let of = |family, command: &Command| Supported {
+        name: command.name,
+        arity: command.arity,
+        family,
+        writes: command.has(flag::WRITE),
+        waits: command.has(flag::BLOCKING),
+        keys: command.keys,
+    };
+    let mut all: Vec<Supported> = FAMILIES
+        .iter()
+        .flat_map(|(family, commands)| commands.iter().map(move |command| of(family, command)))
+        .collect();
+    all.sort_by_key(|command| (command.family, command.name));
+    all
 }
 
 type Table = HashMap<&'static str, Found, Hashing>;
@@ -139,18 +190,19 @@ type Table = HashMap<&'static str, Found, Hashing>;
 #[derive(Clone, Copy)]
 enum Found {
     Command(&'static Command),
-    /// A second word says which.
-    Container,
+    /// A second word says which; some can do without.
+    Container(Option<&'static Command>),
 }
 
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| {
-        let mut table = Table::default();
-        for command in all() {
-            if let Some((container, _)) = command.name.split_once('|') {
-                table.insert(container, Found::Container);
-            }
-            table.insert(command.name, Found::Command(command));
+        let mut table: Table = all().map(|command| (command.name, Found::Command(command))).collect();
+        for (container, _) in all().filter_map(|command| command.name.split_once('|')) {
+            let alone = match table.get(container) {
+                Some(Found::Command(command) | Found::Container(Some(command))) => Some(*command),
+                _ => None,
+            };
+            table.insert(container, Found::Container(alone));
         }
         table
     });
@@ -184,37 +236,42 @@ pub(crate) fn named(words: &[&[u8]]) -> Option<&'static Command> {
     let mut buffer = [0; LONGEST];
     match table().get(lower(words, &mut buffer)?)? {
         Found::Command(command) => Some(command),
-        Found::Container => None,
+        Found::Container(alone) => *alone,
     }
 }
 
 /// The command that these arguments are, or the error that Redis answers with.
 pub(crate) fn find(args: &[&[u8]]) -> Result<&'static Command, Fault> {
+    let command = look_up(args)?;
+    command.check_arity(args).map(|()| command)
+}
+
+/// The same, whatever the number of arguments.
+pub(crate) fn look_up(args: &[&[u8]]) -> Result<&'static Command, Fault> {
     let Some(first) = args.first() else { return Err(Fault::of("ERR unknown command ''")) };
     let mut buffer = [0; LONGEST];
     let found = lower(&[first], &mut buffer).and_then(|name| table().get_key_value(name));
-    let command = match found {
-        Some((_, Found::Command(command))) if !first.contains(&b'|') => command,
-        Some((container, Found::Container)) => {
+    match found {
+        Some((_, Found::Command(command))) if !first.contains(&b'|') => Ok(command),
+        Some((_, Found::Container(Some(alone)))) if args.len() == 1 => Ok(alone),
+        Some((container, Found::Container(_))) => {
             let Some(second) = args.get(1) else { return Err(Fault::arity(container)) };
             named(&[first, second]).ok_or_else(|| {
-                let shown = &second[..second.len().min(128)];
+                let shown = cut(second, 128);
                 let container = container.to_ascii_uppercase();
                 Fault::new(
                     [b"ERR unknown subcommand '", shown, format!("'. Try {container} HELP.").as_bytes()]
                         .concat(),
                 )
-            })?
+            })
         }
-        _ => return Err(unknown(args)),
-    };
-    if command.takes(args.len()) { Ok(command) } else { Err(Fault::arity(command.name)) }
+        _ => Err(unknown(args)),
+    }
 }
 
 fn unknown(args: &[&[u8]]) -> Fault {
-    let cut = |arg: &[u8], most: usize| arg[..arg.len().min(most)].to_vec();
     let mut text = b"ERR unknown command '".to_vec();
-    text.extend(cut(args.first().copied().unwrap_or_default(), 128));
+    text.extend_from_slice(cut(args.first().copied().unwrap_or_default(), 128));
     text.extend_from_slice(b"', with args beginning with: ");
     let mut shown = 0;
     for arg in args.iter().skip(1) {
@@ -223,9 +280,30 @@ fn unknown(args: &[&[u8]]) -> Fault {
         }
         let arg = cut(arg, 128 - shown);
         text.push(b'\'');
-        text.extend_from_slice(&arg);
+        text.extend_from_slice(arg);
         text.extend_from_slice(b"' ");
         shown += arg.len() + 3;
     }
     Fault::new(text)
+}
+
+/// As much of an argument as Redis shows in an error: C's strings end at a zero byte.
+pub(crate) fn cut(arg: &[u8], most: usize) -> &[u8] {
+    let end = arg.iter().position(|byte| *byte == 0).unwrap_or(arg.len());
+    &arg[..end.min(most)]
+}
+
+/// The answer to HELP of a container, in the form that all of them share.
+pub(crate) fn help(container: &str, lines: &[&'static str]) -> Reply {
+    let head = format!("{container} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    let mut all = vec![Reply::Status(head.into())];
+    all.extend(lines.iter().copied().chain(["HELP", "    Prints this help."]).map(Reply::status));
+    Reply::Array(all)
+}
+
+/// The error of a subcommand that is given words it has no use for.
+pub(crate) fn wrong_words(container: &str, args: &[&[u8]]) -> Fault {
+    let word = cut(args.get(1).copied().unwrap_or_default(), 128);
+    let text = b"ERR unknown subcommand or wrong number of arguments for '";
+    Fault::new([text.as_slice(), word, format!("'. Try {container} HELP.").as_bytes()].concat())
 }

@@ -1,13 +1,17 @@
 //! Channels: SUBSCRIBE, PSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, PUBLISH, PUBSUB.
+//!
+//! A message goes first to those who listen to the channel, then to those whose pattern matches it, each in the order
+//! they began to listen.
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::{Answer, Command, flag};
+use super::{Answer, Command, flag, help, wrong_words};
 use crate::clients::{Client, ClientId};
 use crate::context::Context;
 use crate::db::Hashing;
 use crate::glob;
 use crate::reply::Reply;
+use crate::state::State;
 
 const LISTEN: u32 = flag::PUBSUB | flag::NOSCRIPT | flag::WHILE_LISTENING;
 
@@ -20,6 +24,17 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("pubsub|channels", -2, flag::PUBSUB, (0, 0, 0), channels),
     Command::new("pubsub|numsub", -2, flag::PUBSUB, (0, 0, 0), numsub),
     Command::new("pubsub|numpat", 2, flag::PUBSUB, (0, 0, 0), numpat),
+    Command::new("pubsub|help", 2, 0, (0, 0, 0), |_, _| Ok(help("PUBSUB", HELP))),
+];
+
+const HELP: &[&str] = &[
+    "CHANNELS [<pattern>]",
+    "    Return the currently active channels matching a <pattern> (default: '*').",
+    "NUMPAT",
+    "    Return number of subscriptions to patterns.",
+    "NUMSUB [<channel> ...]",
+    "    Return the number of subscribers for the specified channels, excluding",
+    "    pattern subscriptions(default: no channels).",
 ];
 
 type Listeners = IndexMap<Vec<u8>, IndexSet<ClientId, Hashing>, Hashing>;
@@ -44,13 +59,29 @@ impl Channels {
             .flat_map(|(pattern, clients)| clients.iter().map(|client| (pattern.as_slice(), *client)))
     }
 
+    /// How many channels and how many patterns somebody listens to.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        (self.channels.len(), self.patterns.len())
+    }
+}
+
+fn remove(listeners: &mut Listeners, name: &[u8], client: ClientId) {
+    if let Some(clients) = listeners.get_mut(name) {
+        clients.shift_remove(&client);
+        if clients.is_empty() {
+            listeners.swap_remove(name);
+        }
+    }
+}
+
+impl State {
     /// The client listens to nothing any more.
-    pub(crate) fn leave(&mut self, client: ClientId) {
-        for all in [&mut self.channels, &mut self.patterns] {
-            all.retain(|_, clients| {
-                clients.shift_remove(&client);
-                !clients.is_empty()
-            });
+    pub(crate) fn stop_listening(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        for way in [&CHANNEL, &PATTERN] {
+            for name in std::mem::take((way.own)(client)) {
+                remove((way.listeners)(&mut self.channels), &name, id);
+            }
         }
     }
 }
@@ -109,13 +140,7 @@ fn leave(cx: &mut Context<'_>, names: &[&[u8]], way: &Way) -> Reply {
         if let Some(client) = cx.client() {
             (way.own)(client).shift_remove(&name);
         }
-        let all = (way.listeners)(&mut cx.state.channels);
-        if let Some(clients) = all.get_mut(&name) {
-            clients.shift_remove(&id);
-            if clients.is_empty() {
-                all.shift_remove(&name);
-            }
-        }
+        remove((way.listeners)(&mut cx.state.channels), &name, id);
         replies.push(told(cx, way.left, Reply::Bulk(name)));
     }
     Reply::Several(replies)
@@ -126,6 +151,9 @@ fn publish(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
 }
 
 fn channels(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    if args.len() > 3 {
+        return Err(wrong_words("PUBSUB", args));
+    }
     let pattern = args.get(2).copied().unwrap_or(b"*");
     let names = cx.state.channels.channels.keys().filter(|name| glob::matches(pattern, name));
     Ok(Reply::bulks(names.cloned()))

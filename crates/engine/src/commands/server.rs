@@ -1,11 +1,10 @@
-//! The server as a whole.
+//! The server as a whole: all keys of a database at once, the clock, what there is instead of replicas and users.
 
-use super::{Answer, Command, flag};
+use super::{Answer, Command, flag, help};
 use crate::args::{int, is};
-use crate::clients::{ClientId, Origin, Session, Watched};
+use crate::clients::{ClientId, Watched};
 use crate::context::Context;
 use crate::db::{Db, Name};
-use crate::engine::Delivery;
 use crate::fault::{Fault, SYNTAX};
 use crate::reply::Reply;
 use crate::state::State;
@@ -21,6 +20,16 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("flushall", -1, flag::WRITE, (0, 0, 0), flushall),
     Command::new("flushdb", -1, flag::WRITE, (0, 0, 0), flushdb),
     Command::new("swapdb", 3, flag::WRITE | flag::FAST, (0, 0, 0), swapdb),
+    Command::new("lastsave", 1, flag::FAST, (0, 0, 0), lastsave),
+    Command::new("wait", 3, flag::NOSCRIPT, (0, 0, 0), wait),
+    Command::new("role", 1, flag::NOSCRIPT | flag::FAST, (0, 0, 0), |_, _| {
+        Ok(Reply::Array(vec![Reply::bulk("master"), Reply::Int(0), Reply::Array(Vec::new())]))
+    }),
+    Command::new("acl|whoami", 2, flag::NOSCRIPT, (0, 0, 0), |_, _| Ok(Reply::bulk("default"))),
+    Command::new("acl|help", 2, 0, (0, 0, 0), |_, _| {
+        Ok(help("ACL", &["WHOAMI", "    Return the current connection username."]))
+    }),
+    Command::new("lolwut", -1, flag::READONLY | flag::FAST, (0, 0, 0), lolwut),
 ];
 
 fn time(cx: &mut Context<'_>, _: &[&[u8]]) -> Answer {
@@ -123,25 +132,23 @@ impl State {
     }
 }
 
-impl State {
-    /// Shows a command to those who monitor.
-    pub(crate) fn monitor(&mut self, command: &Command, session: &Session, args: &[&[u8]]) {
-        if self.monitors == 0 || command.has(flag::SKIP_MONITOR | flag::ADMIN) {
-            return;
-        }
-        let micros = self.now.micros();
-        let from = match (session.origin, self.clients.get(session.client)) {
-            (Origin::Script, _) | (_, None) => "lua",
-            (_, Some(client)) => client.address.as_str(),
-        };
-        let mut line = format!("{}.{:06} [{} {from}]", micros / 1_000_000, micros % 1_000_000, session.db);
-        for arg in args {
-            line.push_str(&format!(" \"{}\"", arg.escape_ascii()));
-        }
-        let monitors: Vec<_> =
-            self.clients.iter().filter(|(_, client)| client.monitors).map(|(id, _)| id).collect();
-        for client in monitors {
-            self.deliver(Delivery::message(client, Reply::Status(line.clone().into())));
-        }
+fn lastsave(cx: &mut Context<'_>, _: &[&[u8]]) -> Answer {
+    Ok(Reply::Int(i64::try_from(cx.state.stats.started.seconds()).unwrap_or(i64::MAX)))
+}
+
+/// There are no replicas, and none will come: nobody waits for them.
+fn wait(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    int(args[1])?;
+    match int(args[2]) {
+        Err(_) => Err(Fault::of("ERR timeout is not an integer or out of range")),
+        Ok(timeout) if timeout < 0 => Err(Fault::of("ERR timeout is negative")),
+        Ok(_) => Ok(Reply::Int(0)),
     }
+}
+
+fn lolwut(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    if args.len() >= 3 && is(args[1], "VERSION") {
+        int(args[2])?;
+    }
+    Ok(Reply::Text(format!("Redis ver. {VERSION}\n").into_bytes()))
 }

@@ -68,6 +68,11 @@ impl Frame {
         })
     }
 
+    /// Whether it came out of turn; in RESP2 that does not show.
+    pub(crate) fn is_push(&self) -> bool {
+        matches!(self, Self::Many('>', _))
+    }
+
     fn is_error(&self) -> bool {
         matches!(self, Self::Line('-', _))
     }

@@ -18,6 +18,8 @@ pub(crate) enum Arg {
         from_now: i64,
         seconds: bool,
     },
+    /// The number that a client has, which is another on each side.
+    Client(usize),
 }
 
 /// One step of a sequence.
@@ -145,6 +147,12 @@ impl Gen {
 
     pub(crate) fn arg(&mut self, arg: impl Into<Vec<u8>>) -> &mut Self {
         self.args.push(Arg::Bytes(arg.into()));
+        self
+    }
+
+    /// The number of a client, as CLIENT ID shows it.
+    pub(crate) fn client_id(&mut self, client: usize) -> &mut Self {
+        self.args.push(Arg::Client(client));
         self
     }
 
@@ -321,13 +329,14 @@ fn take(g: &mut Gen, template: &'static str, steps: &mut Vec<Step>) {
 }
 
 impl Arg {
-    pub(crate) fn render(&self, now_millis: u64) -> Vec<u8> {
+    pub(crate) fn render(&self, now_millis: u64, clients: &[u64]) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
             Self::Moment { from_now, seconds } => {
                 let at = now_millis as i64 + from_now;
                 (if *seconds { at / 1000 } else { at }).to_string().into_bytes()
             }
+            Self::Client(client) => clients[*client].to_string().into_bytes(),
         }
     }
 }
@@ -347,6 +356,7 @@ pub(crate) fn shown(steps: &[Step]) -> String {
                         }
                         Arg::Bytes(bytes) => text.push_str(&format!("\"{}\" ", bytes.escape_ascii())),
                         Arg::Moment { from_now, .. } => text.push_str(&format!("<now{from_now:+}> ")),
+                        Arg::Client(client) => text.push_str(&format!("<client {client}> ")),
                     }
                 }
                 text.push('\n');

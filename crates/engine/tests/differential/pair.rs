@@ -30,13 +30,15 @@ pub(crate) struct Rig {
 
 struct Client {
     stream: BufReader<UnixStream>,
+    /// As CLIENT ID shows it.
+    id: u64,
 }
 
 impl Client {
     fn connect(server: &VirtualServer) -> Self {
         let stream = UnixStream::connect(server.server().socket()).expect("the server's socket");
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        Self { stream: BufReader::new(stream) }
+        Self { stream: BufReader::new(stream), id: 0 }
     }
 
     fn send(&mut self, args: &[&[u8]]) {
@@ -94,6 +96,7 @@ impl Rig {
         for (number, step) in steps.iter().enumerate() {
             run.step(step, &mut coverage).map_err(|why| format!("step {number}: {why}"))?;
         }
+        run.nobody_is_told_more()?;
         run.compare_keys()?;
         run.compare_replay()
     }
@@ -140,6 +143,20 @@ fn asks_how_idle(step: &Step) -> bool {
 
 const DATABASES: usize = 2;
 
+/// What makes the server as good as new.
+const START: &[&str] = &[
+    // Those of the run before may still wait for a key, or listen.
+    "CLIENT KILL TYPE normal",
+    "CLIENT KILL TYPE pubsub",
+    "CONFIG SET notify-keyspace-events  requirepass  slowlog-log-slower-than 10000 slowlog-max-len 128",
+    "CONFIG RESETSTAT",
+    "SLOWLOG RESET",
+    "FLUSHALL",
+    "SCRIPT FLUSH",
+    "DEBUG SET-ACTIVE-EXPIRE 0",
+    "SELECT 0",
+];
+
 /// Whether the order of what happens is promised: not of keys that end at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
@@ -149,8 +166,11 @@ enum Order {
 
 /// A client of that number; the last speaks RESP3.
 fn connect(rig: &Rig, engine: &mut Engine, number: usize) -> (ClientId, Client) {
-    let id = engine.connect(rig.now(), format!("client:{number}"));
+    let id = engine.connect(rig.now(), format!("{}:0", rig.server.server().socket().display()));
     let mut client = Client::connect(&rig.server);
+    if let Frame::Line(':', id) = client.ask_words("CLIENT ID") {
+        client.id = id.parse().expect("the number of a client");
+    }
     if number == CLIENTS - 1 {
         client.ask_words("HELLO 3");
         engine.execute(rig.now(), id, &[b"HELLO", b"3"]);
@@ -180,10 +200,7 @@ impl<'r> Run<'r> {
             rig.wait_for_timer();
         }
         let mut admin = rig.admin.borrow_mut();
-        // Those of the run before may still wait for a key.
-        for words in
-            ["CLIENT KILL TYPE normal", "FLUSHALL", "SCRIPT FLUSH", "DEBUG SET-ACTIVE-EXPIRE 0", "SELECT 0"]
-        {
+        for words in START {
             admin.ask_words(words);
         }
         drop(admin);
@@ -201,8 +218,13 @@ impl<'r> Run<'r> {
             Step::Advance(millis) => self.advance(*millis),
             Step::Command { client, args, compare, template, options } => {
                 let now = self.rig.now().millis();
-                let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.render(now)).collect();
-                let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+                let render = |number: fn(&(ClientId, Client)) -> u64| -> Vec<Vec<u8>> {
+                    let clients: Vec<u64> = self.clients.iter().map(number).collect();
+                    args.iter().map(|arg| arg.render(now, &clients)).collect()
+                };
+                let (mine, theirs) = (render(|(id, _)| id.number()), render(|(_, client)| client.id));
+                let args: Vec<&[u8]> = mine.iter().map(Vec::as_slice).collect();
+                let theirs: Vec<&[u8]> = theirs.iter().map(Vec::as_slice).collect();
                 let happens = args.first().is_some_and(|word| word.starts_with(b"!"));
                 if self.blocked[*client].is_some() && !happens {
                     return Ok(());
@@ -215,7 +237,11 @@ impl<'r> Run<'r> {
                     let of = first_key.map_or("none", |key| self.type_of(key));
                     coverage.count(template, options, of);
                 }
-                if happens { self.happen(*client, &args) } else { self.command(*client, &args, *compare) }
+                if happens {
+                    self.happen(*client, &args)
+                } else {
+                    self.command(*client, &args, &theirs, *compare)
+                }
             }
         }
     }
@@ -255,21 +281,31 @@ impl<'r> Run<'r> {
         self.nobody_else_is_answered()
     }
 
-    fn command(&mut self, client: usize, args: &[&[u8]], compare: Compare) -> Result<(), String> {
+    fn command(
+        &mut self,
+        client: usize,
+        args: &[&[u8]],
+        theirs: &[&[u8]],
+        compare: Compare,
+    ) -> Result<(), String> {
         let (id, server) = &mut self.clients[client];
         let id = *id;
-        server.send(args);
+        server.send(theirs);
         let outcome = self.engine.execute(self.rig.now(), id, args);
         self.effects.extend_from_slice(self.engine.take_effects().bytes());
         let shown: Vec<_> =
             args.iter().map(|arg| arg[..arg.len().min(60)].escape_ascii().to_string()).collect();
         let shown = shown.join(" ");
+        let is_last = matches!(outcome.answer, Answer::Last(_));
         match outcome.answer {
             Answer::Reply(reply) | Answer::Last(reply) => {
                 self.answered(client, &reply, args[0], compare).map_err(|why| format!("{shown}\n{why}"))?;
             }
             Answer::Blocked => self.blocked[client] = Some(compare),
             Answer::Silent => {}
+        }
+        if is_last {
+            self.closed(client)?;
         }
         self.deliver(outcome.deliveries, Order::Kept).map_err(|why| format!("{shown}: {why}"))
     }
@@ -287,8 +323,20 @@ impl<'r> Run<'r> {
         if name.eq_ignore_ascii_case(b"DISCARD") || name.eq_ignore_ascii_case(b"MULTI") {
             self.queued[client].clear();
         }
-        for mine in self.frames(self.clients[client].0, reply) {
+        let mut all = self.frames(self.clients[client].0, reply);
+        let mut all_theirs = Vec::new();
+        for mine in &all {
             let theirs = self.read(client).map_err(|why| format!("  engine: {mine:?}\n  server: {why}"))?;
+            all_theirs.push(theirs);
+        }
+        for frames in [&mut all, &mut all_theirs] {
+            // Whoever listens to what itself does hears of it before or after its answer, as the command has it.
+            if !name.eq_ignore_ascii_case(b"PUBLISH") {
+                frames.sort_by_key(|frame| !frame.is_push());
+            }
+            settle(frames);
+        }
+        for (mine, theirs) in all.into_iter().zip(all_theirs) {
             let alike = match (&mine, &theirs) {
                 (Frame::Many(_, mine), Frame::Many(_, theirs)) if is_exec && mine.len() == parts.len() => {
                     mine.len() == theirs.len()
@@ -308,6 +356,14 @@ impl<'r> Run<'r> {
             }
         }
         Ok(())
+    }
+
+    /// The engine has closed a connection. The server must too, and a new one takes its place.
+    fn closed(&mut self, client: usize) -> Result<(), String> {
+        if let Ok(frame) = self.clients[client].1.read() {
+            return Err(format!("client {client} is closed, but the server sends {frame:?}"));
+        }
+        self.leave(client)
     }
 
     /// What the server sends a client; soon tells when it sends nothing.
@@ -340,26 +396,66 @@ impl<'r> Run<'r> {
     fn deliver(&mut self, deliveries: Vec<Delivery>, order: Order) -> Result<(), String> {
         let waits = self.blocked.iter().any(Option::is_some);
         let mut heard = Vec::new();
+        let mut closed = Vec::new();
+        let mut for_clients: Vec<Vec<(Frame, Option<Compare>)>> = vec![Vec::new(); CLIENTS];
         for delivery in deliveries {
-            let Delivery::Message { to, message } = delivery else { continue };
-            if self.listener.as_ref().is_some_and(|(id, _)| *id == to) {
-                heard.extend(self.frames(to, &message));
-                continue;
-            }
-            let Some(client) = self.clients.iter().position(|(id, _)| *id == to) else { continue };
-            let is_push = matches!(message, Reply::Push(_));
-            let compare = if is_push { None } else { self.blocked[client].take() };
-            for frame in self.frames(to, &message) {
-                let theirs = self
-                    .read(client)
-                    .map_err(|why| format!("for client {client}\n  engine: {frame:?}\n  server: {why}"))?;
-                if !frame.is_like(&theirs, compare.unwrap_or(Compare::Exact)) {
-                    return Err(format!("for client {client}\n  engine: {frame:?}\n  server: {theirs:?}"));
+            let (Delivery::Message { to, .. } | Delivery::Close { to }) = &delivery;
+            let client = self.clients.iter().position(|(id, _)| id == to);
+            match (delivery, client) {
+                (Delivery::Close { .. }, client) => closed.extend(client),
+                (Delivery::Message { to, message }, Some(client)) => {
+                    let is_push = matches!(message, Reply::Push(_));
+                    let compare = if is_push { None } else { self.blocked[client].take() };
+                    let frames = self.frames(to, &message);
+                    for_clients[client].extend(frames.into_iter().map(|frame| (frame, compare)));
                 }
+                (Delivery::Message { to, message }, None) => heard.extend(self.frames(to, &message)),
             }
+        }
+        for (client, mine) in for_clients.into_iter().enumerate() {
+            self.delivered(client, mine, order).map_err(|why| format!("for client {client}\n{why}"))?;
+        }
+        for client in closed {
+            self.closed(client)?;
         }
         self.hear(heard, order)?;
         if waits { self.nobody_else_is_answered() } else { Ok(()) }
+    }
+
+    /// What one client is sent; with how the answer to what it waited for is compared.
+    fn delivered(
+        &mut self,
+        client: usize,
+        mine: Vec<(Frame, Option<Compare>)>,
+        order: Order,
+    ) -> Result<(), String> {
+        let (mut mine, compares): (Vec<Frame>, Vec<Option<Compare>>) = mine.into_iter().unzip();
+        let mut theirs = Vec::new();
+        for frame in &mine {
+            theirs.push(self.read(client).map_err(|why| format!("  engine: {frame:?}\n  server: {why}"))?);
+        }
+        for frames in [&mut mine, &mut theirs] {
+            settle(frames);
+            if order == Order::Open && compares.iter().all(Option::is_none) {
+                frames.sort();
+            }
+        }
+        for ((mine, theirs), compare) in mine.iter().zip(&theirs).zip(compares) {
+            if !mine.is_like(theirs, compare.unwrap_or(Compare::Exact)) {
+                return Err(format!("  engine: {mine:?}\n  server: {theirs:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn nobody_is_told_more(&mut self) -> Result<(), String> {
+        let mut admin = self.rig.admin.borrow_mut();
+        admin.ask_words("PING");
+        admin.ask_words("PING");
+        match self.clients.iter_mut().position(|(_, client)| client.has_more()) {
+            Some(client) => Err(format!("at the end the server has more for client {client}")),
+            None => Ok(()),
+        }
     }
 
     /// What the listener hears from both.
@@ -399,7 +495,8 @@ impl<'r> Run<'r> {
         for db in 0..DATABASES {
             admin.ask_words(&format!("SELECT {db}"));
             for key in all_keys() {
-                admin.ask(&[b"EXISTS", key.as_bytes()])?;
+                // Other questions would tell those who listen that a key is not there.
+                admin.ask(&[b"OBJECT", b"ENCODING", key.as_bytes()])?;
             }
         }
         drop(admin);
@@ -466,6 +563,17 @@ impl<'r> Run<'r> {
         }
         Ok(())
     }
+}
+
+/// A message comes to the patterns of one client in no order.
+fn settle(frames: &mut [Frame]) {
+    let told = |frame: &Frame| match frame {
+        Frame::Many(_, parts) if parts.len() == 4 => {
+            Some((parts[0].clone(), parts[2].clone(), parts[3].clone()))
+        }
+        _ => None,
+    };
+    frames.chunk_by_mut(|a, b| told(a).is_some() && told(a) == told(b)).for_each(<[Frame]>::sort);
 }
 
 /// Sends what was logged.
