@@ -22,6 +22,7 @@ mod engine;
 mod expiry;
 mod fault;
 mod glob;
+mod lua;
 mod notify;
 mod number;
 mod reply;
