@@ -6,6 +6,7 @@ use crate::commands::{self, Command, Run, flag};
 use crate::context::Context;
 use crate::effects::Steps;
 use crate::fault::Fault;
+use crate::lua::Scripts;
 use crate::reply::{Protocol, Reply};
 use crate::state::State;
 use crate::time::Time;
@@ -23,15 +24,18 @@ pub struct Settings {
     pub stopwatch: Option<fn() -> u64>,
     /// Whether [`Engine::take_effects`] will be asked.
     pub keeps_effects: bool,
+    /// After how many instructions of Lua a script is stopped, if not after the usual number.
+    pub script_budget: Option<u64>,
 }
 
 /// A store in memory.
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) state: State,
+    pub(crate) scripts: Scripts,
     /// How many pictures were taken.
     pub(crate) pictures: u32,
-    stopwatch: Option<fn() -> u64>,
+    pub(crate) stopwatch: Option<fn() -> u64>,
 }
 
 /// What came of a command.
@@ -101,7 +105,10 @@ impl Engine {
         state.now = now;
         state.stats.started = now;
         state.effects.off = !settings.keeps_effects;
-        Self { state, pictures: 0, stopwatch: settings.stopwatch }
+        if let Some(budget) = settings.script_budget {
+            state.config.script_budget = budget;
+        }
+        Self { state, scripts: Scripts::default(), pictures: 0, stopwatch: settings.stopwatch }
     }
 
     /// With a password that clients have to give.
@@ -249,6 +256,7 @@ impl Engine {
         let start = self.stopwatch.map(|clock| clock());
         let called = match &command.run {
             Run::Exec => Called::Reply(self.exec(&mut session).unwrap_or_else(Reply::Error)),
+            Run::Script(run) => Called::Reply(run(self, &session, args).unwrap_or_else(Reply::Error)),
             _ => match self.state.call(command, &mut session, args) {
                 Ok(Blocking::Done(reply)) => Called::Reply(reply),
                 Ok(Blocking::Wait(wait)) if session.origin == Origin::Client => {
@@ -366,14 +374,14 @@ impl State {
         let done = match &command.run {
             Run::Plain(run) => run(&mut context, args).map(Blocking::Done),
             Run::Blocking(run) => run(&mut context, args),
-            Run::Exec => Err(Fault::of("ERR this command cannot be run here")),
+            Run::Exec | Run::Script(_) => Err(Fault::of("ERR this command cannot be run here")),
         };
         context.log_as_sent(args);
         *session = context.session;
         done
     }
 
-    fn measured(
+    pub(crate) fn measured(
         &mut self,
         command: &'static Command,
         client: ClientId,

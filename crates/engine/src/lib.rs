@@ -27,6 +27,7 @@ pub mod live;
 mod loading;
 pub mod log;
 mod long_double;
+mod lua;
 mod notify;
 mod number;
 mod reply;

@@ -78,7 +78,7 @@ pub(crate) fn shown(value: f64) -> String {
 /// C's `%.{digits}g`.
 pub(crate) fn general(value: f64, digits: usize) -> String {
     if value.is_nan() {
-        return "nan".to_owned();
+        return if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
     }
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();

@@ -44,6 +44,17 @@ pub enum Reply {
     Map(Vec<(Reply, Reply)>),
     /// Text for people; in RESP2 bytes.
     Text(Vec<u8>),
+    /// Text for people in a format with a name of three letters; in RESP2 bytes.
+    Verbatim {
+        /// Its name.
+        format: [u8; 3],
+        /// The text itself.
+        text: Vec<u8>,
+    },
+    /// An integer of any size; in RESP2 its text.
+    BigNumber(Vec<u8>),
+    /// A status that a script made up, in any bytes.
+    Words(Vec<u8>),
     /// A message out of turn; in RESP2 an array.
     Push(Vec<Reply>),
     /// Several answers to one command.
@@ -109,13 +120,12 @@ impl Reply {
                     value.encode(protocol, out);
                 }
             }
-            Self::Text(text) if three => {
-                length(out, b'=', text.len() + 4);
-                out.extend_from_slice(b"txt:");
-                out.extend_from_slice(text);
-                out.extend_from_slice(b"\r\n");
-            }
-            Self::Text(text) => bulk(out, text),
+            Self::Text(text) if three => verbatim(out, b"txt", text),
+            Self::Verbatim { format, text } if three => verbatim(out, format, text),
+            Self::Text(text) | Self::Verbatim { text, .. } => bulk(out, text),
+            Self::BigNumber(digits) if three => line(out, b'(', digits),
+            Self::BigNumber(digits) => bulk(out, digits),
+            Self::Words(text) => line(out, b'+', text),
             Self::Several(all) => all.iter().for_each(|one| one.encode(protocol, out)),
         }
     }
@@ -129,6 +139,14 @@ impl From<Fault> for Reply {
 
 fn line(out: &mut Vec<u8>, mark: u8, text: &[u8]) {
     out.push(mark);
+    out.extend_from_slice(text);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn verbatim(out: &mut Vec<u8>, format: &[u8; 3], text: &[u8]) {
+    length(out, b'=', text.len() + 4);
+    out.extend_from_slice(format);
+    out.push(b':');
     out.extend_from_slice(text);
     out.extend_from_slice(b"\r\n");
 }

@@ -33,17 +33,34 @@ fn transaction(engine: &mut Engine, lines: &[&str]) {
     engine.disconnect(client);
 }
 
-/// All keys with their values and ends, as far as strings go.
+/// The question that shows all of a key of this type.
+fn question(of: &str) -> &'static str {
+    match of {
+        "string" => "GET @",
+        "list" => "LRANGE @ 0 -1",
+        "hash" => "HGETALL @",
+        "set" => "SMEMBERS @",
+        "zset" => "ZRANGE @ 0 -1 WITHSCORES",
+        _ => "XINFO STREAM @",
+    }
+}
+
+/// All keys with their values and ends. Fields and members have no order.
 fn contents(engine: &mut Engine) -> Vec<String> {
     let Reply::Array(keys) = run(engine, "KEYS *") else { panic!("no keys") };
-    let mut all: Vec<String> = keys
-        .into_iter()
-        .map(|key| {
-            let Reply::Bulk(key) = key else { panic!("no key") };
-            let key = String::from_utf8(key).unwrap();
-            format!("{key} {:?} {:?}", run(engine, &format!("GET {key}")), run(engine, &format!("PEXPIRETIME {key}")))
-        })
-        .collect();
+    let mut all: Vec<String> = Vec::new();
+    for key in keys {
+        let Reply::Bulk(key) = key else { panic!("no key") };
+        let key = String::from_utf8(key).unwrap();
+        let Reply::Status(of) = run(engine, &format!("TYPE {key}")) else { panic!("no type") };
+        let mut value = match run(engine, &question(&of).replace('@', &key)) {
+            Reply::Map(pairs) => pairs.into_iter().map(|pair| format!("{pair:?}")).collect(),
+            Reply::Set(all) => all.into_iter().map(|one| format!("{one:?}")).collect(),
+            other => vec![format!("{other:?}")],
+        };
+        value.sort();
+        all.push(format!("{key} {of} {value:?} {:?}", run(engine, &format!("PEXPIRETIME {key}"))));
+    }
     all.sort();
     all
 }
@@ -144,19 +161,29 @@ fn a_picture_shows_the_moment_it_was_begun() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut engine = engine();
         let change = |engine: &mut Engine, rng: &mut fastrand::Rng| {
-            let key = rng.u32(..30);
-            let line = match rng.u32(..7) {
+            let (key, part) = (rng.u32(..30), rng.u32(..200));
+            let line = match rng.u32(..16) {
                 0 => format!("DEL k{key}"),
                 1 => format!("SET k{key} {} PX {}", rng.u32(..), rng.u32(1000..9000)),
                 2 => format!("APPEND k{key} x"),
                 3 => format!("COPY k{key} k{} REPLACE", rng.u32(..30)),
                 4 => format!("PERSIST k{key}"),
                 5 => format!("PEXPIRE k{key} {}", rng.u32(1000..9000)),
+                6 => format!("RPUSH k{key} a b {part}"),
+                7 => format!("HSET k{key} f{part} {part}"),
+                8 => format!("SADD k{key} {part} m{part}"),
+                9 => format!("ZADD k{key} {part}.5 m{part}"),
+                10 => format!("XADD k{key} * f {part}"),
+                11 => format!("XTRIM k{key} MAXLEN 0"),
+                12 => format!("LPOP k{key}"),
+                13 => format!("ZPOPMIN k{key}"),
+                14 => format!("RENAME k{key} k{}", rng.u32(..30)),
                 _ => format!("SET k{key} {}", rng.u32(..)),
             };
+            // Refused where the key is of another type; that changes nothing.
             run(engine, &line);
         };
-        (0..60).for_each(|_| change(&mut engine, &mut rng));
+        (0..120).for_each(|_| change(&mut engine, &mut rng));
         engine.take_effects();
         engine.begin_picture();
         let mut since = Steps::default();
@@ -214,7 +241,7 @@ fn redis_server_loads_it_to_the_same() {
         .map(|key| {
             let value: Vec<u8> = redis::cmd("GET").arg(key).query(&mut admin).unwrap();
             let end: i64 = redis::cmd("PEXPIRETIME").arg(key).query(&mut admin).unwrap();
-            format!("{key} {:?} {:?}", Reply::Bulk(value), Reply::Int(end))
+            format!("{key} string {:?} {:?}", vec![format!("{:?}", Reply::Bulk(value))], Reply::Int(end))
         })
         .collect();
     all.sort();

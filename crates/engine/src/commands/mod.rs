@@ -22,8 +22,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::blocking::Blocking;
+use crate::clients::Session;
 use crate::context::Context;
 use crate::db::Hashing;
+use crate::engine::Engine;
 use crate::fault::Fault;
 use crate::reply::Reply;
 
@@ -36,6 +38,8 @@ pub(crate) enum Run {
     Blocking(fn(&mut Context<'_>, &[&[u8]]) -> Result<Blocking, Fault>),
     /// It runs others.
     Exec,
+    /// It needs the scripts, which are no part of the state.
+    Script(fn(&mut Engine, &Session, &[&[u8]]) -> Answer),
 }
 
 /// What holds for a command; names as in COMMAND INFO where there is one.

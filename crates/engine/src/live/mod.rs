@@ -120,6 +120,7 @@ impl Live {
             seed,
             stopwatch: Some(clock::stopwatch),
             keeps_effects: options.folder.is_some(),
+            ..Settings::default()
         };
         let mut engine = Engine::new(settings, options.clock.now());
         if let Some(password) = &options.password {

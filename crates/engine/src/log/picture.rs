@@ -6,7 +6,7 @@
 use crate::db::Entry;
 use crate::number;
 use crate::reply;
-use crate::value::Value;
+use crate::value::{Id, Stream, Value};
 
 /// A picture of one database that is being taken.
 #[derive(Debug)]
@@ -42,12 +42,36 @@ pub(crate) fn write_down(key: &[u8], entry: &Entry, out: &mut Vec<u8>) {
         }
         Value::Hash(hash) => in_pieces(out, &[b"HSET", key], hash.iter().map(|(field, value)| [field, value])),
         Value::Set(set) => in_pieces(out, &[b"SADD", key], set.iter().map(|member| [member])),
-        Value::Zset(_) | Value::Stream(_) => {}
+        Value::Zset(zset) => {
+            let members: Vec<(Vec<u8>, &[u8])> =
+                zset.iter().map(|(member, score)| (number::shown(score).into_bytes(), member)).collect();
+            in_pieces(out, &[b"ZADD", key], members.iter().map(|(score, member)| [score.as_slice(), member]));
+        }
+        Value::Stream(stream) => write_stream(key, stream, out),
     }
     if let Some(end) = entry.expires() {
         let end = number::int_bytes(i64::try_from(end).unwrap_or(i64::MAX));
         reply::command(out, &[b"PEXPIREAT", key, &end]);
     }
+}
+
+fn write_stream(key: &[u8], stream: &Stream, out: &mut Vec<u8>) {
+    for (id, fields) in stream.range(Id::MIN, Id::MAX) {
+        let id = id.to_string();
+        let mut command: Vec<&[u8]> = vec![b"XADD", key, id.as_bytes()];
+        command.extend(fields.iter().map(|part| &**part));
+        reply::command(out, &command);
+    }
+    let last = stream.last.to_string();
+    if stream.len() == 0 {
+        // An entry that is cut off at once leaves a stream that is there and empty. No entry has the least of all ids.
+        let id = if stream.last == Id::MIN { "0-1" } else { &last };
+        reply::command(out, &[b"XADD", key, b"MAXLEN", b"0", id.as_bytes(), b"x", b"y"]);
+    }
+    let (added, removed) = (number::int_bytes(stream.added), stream.greatest_removed.to_string());
+    let words: [&[u8]; 7] =
+        [b"XSETID", key, last.as_bytes(), b"ENTRIESADDED", &added, b"MAXDELETEDID", removed.as_bytes()];
+    reply::command(out, &words);
 }
 
 fn in_pieces<'a, const N: usize>(
