@@ -206,6 +206,14 @@ enum Target {
 impl Context<'_> {
     /// Whatever the key holds; it does not count as looked at.
     pub(crate) fn peek(&mut self, key: &[u8]) -> Option<&Entry> {
+        if self.inspect(key).is_none() {
+            self.notify(Class::Missed, "keymiss", key);
+        }
+        self.db().get(key)
+    }
+
+    /// The same, for those who look at the store and not for a value: nobody is told that there is none.
+    fn inspect(&mut self, key: &[u8]) -> Option<&Entry> {
         let db = self.session.db;
         self.state.expire_if_over(db, key);
         let found = self.state.dbs[db].get(key);
@@ -304,23 +312,23 @@ fn move_to(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
 }
 
 fn encoding(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    Ok(Reply::maybe(cx.peek(args[2]).map(|entry| entry.value.encoding())))
+    Ok(Reply::maybe(cx.inspect(args[2]).map(|entry| entry.value.encoding())))
 }
 
 fn refcount(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    let Some(entry) = cx.peek(args[2]) else { return Ok(Reply::Nil) };
+    let Some(entry) = cx.inspect(args[2]) else { return Ok(Reply::Nil) };
     let is_shared = matches!(&entry.value, Value::Text(text) if text.is_shared());
     Ok(Reply::Int(if is_shared { i32::MAX.into() } else { 1 }))
 }
 
 fn idletime(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let now = cx.state.now.seconds();
-    let idle = cx.peek(args[2]).map(|entry| now.saturating_sub(u64::from(entry.seen)));
+    let idle = cx.inspect(args[2]).map(|entry| now.saturating_sub(u64::from(entry.seen)));
     Ok(idle.map_or(Reply::Nil, |idle| Reply::Int(i64::try_from(idle).unwrap_or(i64::MAX))))
 }
 
 fn freq(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    match cx.peek(args[2]) {
+    match cx.inspect(args[2]) {
         None => Ok(Reply::Nil),
         Some(_) => Err(Fault::of(
             "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching \

@@ -1,6 +1,6 @@
 //! Replies as they come over the wire, and when two of them are alike.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 /// One reply.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

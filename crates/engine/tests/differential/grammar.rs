@@ -284,20 +284,25 @@ impl Gen {
 }
 
 /// A sequence: what the least covered cells ask for, and chance.
+///
+/// Keys are fed by all families, so that the commands of one meet keys of every type.
 pub(crate) fn sequence(seed: u64, families: &[Family], coverage: &Coverage) -> Vec<Step> {
     const STEPS: usize = 200;
     let mut g = Gen::new(seed);
     let mut steps = Vec::new();
-    for family in families {
-        for _ in 0..6 {
-            feed(&mut g, family, &mut steps);
-        }
+    let feeders = crate::families::all();
+    for family in feeders.iter().chain(&feeders).chain(families) {
+        feed(&mut g, family, &mut steps);
     }
     while steps.len() < STEPS {
         let family = &families[g.rng.usize(..families.len())];
         match g.rng.u32(..16) {
             0 | 1 => steps.push(Step::Advance(g.pick(&[1, 7, 100, 499, 500, 999, 1000, 1500, 5000]))),
-            2 | 3 => feed(&mut g, family, &mut steps),
+            2 => feed(&mut g, family, &mut steps),
+            3 => {
+                let family = &feeders[g.rng.usize(..feeders.len())];
+                feed(&mut g, family, &mut steps);
+            }
             _ => {
                 let template = &family.templates[g.rng.usize(..family.templates.len())];
                 (g.wanted_option, g.wanted_type) = coverage.wanted(template, &mut g.rng);

@@ -178,25 +178,26 @@ fn make_room(chunk: &mut Vec<Entry>) {
 mod tests {
     use super::*;
 
-    /// Every chunk has something and not too much, and no two small neighbours stay apart for long.
+    /// Every chunk has something, and not too much.
     fn check(order: &Order, length: usize) {
         assert!(order.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.capacity() <= MOST));
         assert_eq!(order.chunks.iter().map(Vec::len).sum::<usize>(), length);
     }
 
-    /// Against a plain sorted vector.
+    /// Against a plain sorted vector. It grows at first, and then in so many of a hundred steps.
     fn run(seed: u64, steps: usize, growth: u32) {
+        const AT_FIRST: usize = 4_000;
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut order = Order::default();
         let mut plain: Vec<(f64, Vec<u8>)> = Vec::new();
         for step in 0..steps {
-            if rng.u32(..100) < growth {
+            if step < AT_FIRST || rng.u32(..100) < growth {
                 // Few scores, so that members decide; distinct members, as in a set.
                 let entry = (f64::from(rng.i32(-9..9)), format!("{:x}.{step}", rng.u16(..)).into_bytes());
                 let at = plain.partition_point(|known| *known < entry);
                 order.insert(Entry { score: entry.0, member: entry.1.as_slice().into() });
                 plain.insert(at, entry);
-            } else if rng.u32(..40) == 0 {
+            } else if rng.u32(..200) == 0 {
                 let from = rng.usize(..=plain.len());
                 let to = rng.usize(from..=plain.len().min(from + 2000));
                 let taken: Vec<_> =
@@ -232,10 +233,9 @@ mod tests {
     #[test]
     fn an_order_is_a_sorted_vector() {
         for seed in 0..6 {
-            // Grows, stays, shrinks to nothing.
             run(seed, 12_000, 80);
             run(seed + 100, 12_000, 52);
-            run(seed + 200, 6_000, 30);
+            run(seed + 200, 16_000, 20);
         }
     }
 

@@ -9,39 +9,6 @@ pub(crate) fn zsets() -> Family {
 
 /// Puts members into a sorted set: a few, or more than Redis keeps in one piece.
 fn feed(g: &mut Gen) {
-    // TEMPORARY
-    match g.rng.u32(..12) {
-        0 => {
-            return {
-                g.command("SET").key("string").value();
-            };
-        }
-        1 => {
-            return {
-                g.command("RPUSH").key("list").value();
-            };
-        }
-        2 => {
-            return {
-                g.command("HSET").key("hash").value().value();
-            };
-        }
-        3 | 4 => {
-            return {
-                g.command("SADD").key("set");
-                for _ in 0..g.rng.u32(1..6) {
-                    member(g);
-                }
-            };
-        }
-        5 => {
-            return {
-                g.command("XADD").key("stream").arg("1-1").arg("f").arg("v");
-            };
-        }
-        _ => {}
-    }
-    // END TEMPORARY
     g.command("ZADD").key("zset");
     let count = if g.one_in(8) { g.rng.u32(126..132) } else { g.rng.u32(1..6) };
     let alike = g.one_in(3);
@@ -152,31 +119,22 @@ const TEMPLATES: &[Template] = &[
     Template::new("watched", &[], Exact, watched),
     Template::new("ending", &[], Exact, ending),
     Template::keyless("arity", &[], Exact, |g| {
-        let words = g.pick(&[
-            "ZADD zset:0 1",
-            "ZINCRBY zset:0 1",
-            "ZINCRBY zset:0 NX m0",
-            "ZINCRBY zset:0 1 m0 m1",
-            "ZREM zset:0",
-            "ZCARD",
-            "ZSCORE zset:0 m0 m1",
-            "ZMSCORE zset:0",
-            "ZRANK zset:0",
-            "ZCOUNT zset:0 1",
-            "ZRANGE zset:0 0",
-            "ZRANGESTORE zset:0 zset:1 0",
-            "ZUNION 1",
-            "ZUNIONSTORE zset:0 1",
-            "ZINTERCARD 1",
-            "ZMPOP 1 zset:0",
-            "BZPOPMIN 1",
-            "BZMPOP 1 1 zset:0",
-            "ZRANDMEMBER",
-            "ZSCAN zset:0",
-        ]);
+        let words = one(
+            g,
+            "ZADD zset:0 1|ZINCRBY zset:0 1|ZINCRBY zset:0 NX m0|ZINCRBY zset:0 1 m0 m1|ZREM zset:0|\
+             ZCARD|ZSCORE zset:0 m0 m1|ZMSCORE zset:0|ZRANK zset:0|ZCOUNT zset:0 1|ZRANGE zset:0 0|\
+             ZRANGESTORE zset:0 zset:1 0|ZUNION 1|ZUNIONSTORE zset:0 1|ZINTERCARD 1|ZMPOP 1 zset:0|\
+             BZPOPMIN 1|BZMPOP 1 1 zset:0|ZRANDMEMBER|ZSCAN zset:0",
+        );
         g.command(words);
     }),
 ];
+
+/// One of several that stand between bars.
+fn one(g: &mut Gen, of: &'static str) -> &'static str {
+    let all: Vec<&'static str> = of.split('|').collect();
+    g.pick(&all)
+}
 
 /// From a small pool, from what a large feed brings, or anything.
 fn member(g: &mut Gen) -> &mut Gen {
@@ -195,31 +153,17 @@ fn member(g: &mut Gen) -> &mut Gen {
 
 /// Scores and weights whose sums and products depend on their order, or are no numbers.
 fn far(g: &mut Gen) -> &mut Gen {
-    let score = g.pick(&["inf", "-inf", "0", "-0", "0.1", "0.2", "0.3", "-1", "1e17", "-1e17", "1e18"]);
+    let score = one(g, "inf|-inf|0|-0|0.1|0.2|0.3|-1|1e17|-1e17|1e18");
     g.arg(score)
 }
 
 /// Far out, on the edge of what is exact, of two zeros; now and then none.
 fn score(g: &mut Gen) -> &mut Gen {
     if g.one_in(4) {
-        let score = g.pick(&[
-            "-0",
-            "0",
-            "-0.0",
-            "1e17",
-            "-1e17",
-            "1e18",
-            "4611686018427387904",
-            "9223372036854775807",
-            "9007199254740993",
-            "1e19",
-            "+5",
-            "5.",
-            ".5",
-            "1e",
-            "1 ",
-            "0x",
-        ]);
+        let score = one(
+            g,
+            "-0|0|-0.0|1e17|-1e17|1e18|4611686018427387904|9223372036854775807|9007199254740993|1e19|+5|5.|.5|1e|1 |0x",
+        );
         g.arg(score)
     } else {
         g.float()
@@ -257,15 +201,11 @@ fn with_members(g: &mut Gen, command: &str) {
 fn zrandmember(g: &mut Gen) {
     g.command("ZRANDMEMBER").key("zset");
     if g.option("bad") {
-        let bad = g.pick(&[
-            "-9223372036854775808",
-            "x",
-            "1 WITHSCORE",
-            "1 WITHSCORES x",
-            "4611686018427387904 WITHSCORES",
-            "-4611686018427387904 WITHSCORES",
-            "9223372036854775807 WITHSCORES",
-        ]);
+        let bad = one(
+            g,
+            "-9223372036854775808|x|1 WITHSCORE|1 WITHSCORES x|4611686018427387904 WITHSCORES|\
+             -4611686018427387904 WITHSCORES|9223372036854775807 WITHSCORES",
+        );
         bad.split(' ').for_each(|word| {
             g.arg(word);
         });
@@ -430,7 +370,7 @@ fn zpop(g: &mut Gen, command: &str) {
 fn numbered_keys(g: &mut Gen) -> usize {
     let count = g.rng.usize(1..4);
     if g.one_in(20) {
-        let wrong = g.pick(&["0", "-1", "x", "2147483648", "1", "3", ""]);
+        let wrong = one(g, "0|-1|x|2147483648|1|3|");
         g.arg(wrong);
     } else {
         g.number(count);
@@ -465,9 +405,9 @@ fn zmpop(g: &mut Gen) {
 /// Seconds; of those that wait for ever there would soon be too many.
 fn timeout(g: &mut Gen) -> &'static str {
     if g.one_in(8) {
-        g.pick(&["-1", "x", "", "-0.0001", "nan", "inf", "1e300", "9223372036854775807", " 1"])
+        one(g, "-1|x||-0.0001|nan|inf|1e300|9223372036854775807| 1")
     } else {
-        g.pick(&["0.001", "0.1", "0.5", "1", "1.5", "0.0001", "3", "2.0"])
+        one(g, "0.001|0.1|0.5|1|1.5|0.0001|3|2.0")
     }
 }
 
@@ -589,24 +529,13 @@ fn zintercard(g: &mut Gen) {
 
 /// A command that may or may not change a key.
 fn change(g: &mut Gen, key: &str) {
-    let line = g.pick(&[
-        "ZADD @ 0 m0",
-        "ZADD @ NX 1 m1",
-        "ZADD @ XX 1 m2",
-        "ZADD @ GT 1 m1",
-        "ZADD @ INCR 0 m1",
-        "ZINCRBY @ 1 m0",
-        "ZREM @ m7",
-        "ZREMRANGEBYSCORE @ 5 6",
-        "ZREMRANGEBYRANK @ 5 9",
-        "ZPOPMIN @ 0",
-        "ZPOPMAX @ 1",
-        "ZRANGESTORE @ none:0 0 -1",
-        "ZRANGESTORE @ @ 0 -1",
-        "ZINTERSTORE @ 2 @ none:0",
-        "ZDIFFSTORE @ 1 @",
-        "ZRANGE @ 0 -1",
-    ]);
+    let line = one(
+        g,
+        "ZADD @ 0 m0|ZADD @ NX 1 m1|ZADD @ XX 1 m2|ZADD @ GT 1 m1|ZADD @ INCR 0 m1|ZINCRBY @ 1 m0|\
+         ZREM @ m7|ZREMRANGEBYSCORE @ 5 6|ZREMRANGEBYRANK @ 5 9|ZPOPMIN @ 0|ZPOPMAX @ 1|\
+         ZRANGESTORE @ none:0 0 -1|ZRANGESTORE @ @ 0 -1|ZINTERSTORE @ 2 @ none:0|ZDIFFSTORE @ 1 @|\
+         ZRANGE @ 0 -1",
+    );
     g.command(&line.replace('@', key));
 }
 
