@@ -126,7 +126,16 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[Need::Redis],
         run: |setup| {
             let mut command = cargo();
-            command.args(["test", "-p", "keyplane-engine", "--test", "differential", "--locked", "--", "--nocapture"]);
+            command.args([
+                "test",
+                "-p",
+                "keyplane-engine",
+                "--test",
+                "differential",
+                "--locked",
+                "--",
+                "--nocapture",
+            ]);
             command.env("KEYPLANE_DIFF_SEQUENCES", "4000").env("KEYPLANE_DIFF_LEAST", "50");
             setup.run(&mut command, STEP_LIMIT)
         },
@@ -138,7 +147,17 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[],
         run: |setup| {
             let mut command = cargo();
-            command.args(["test", "-p", "keyplane", "--test", "embedded", "--locked", "--", "--nocapture", "killed"]);
+            command.args([
+                "test",
+                "-p",
+                "keyplane",
+                "--test",
+                "embedded",
+                "--locked",
+                "--",
+                "--nocapture",
+                "killed",
+            ]);
             setup.run(command.env("KEYPLANE_KILL_ROUNDS", "100"), STEP_LIMIT)
         },
     },
@@ -371,7 +390,10 @@ mod tests_of_steps {
     fn long_steps_run_when_asked_for() {
         let short = ["fmt", "clippy", "tests", "doctests", "docs", "generated"];
         assert_eq!(names(choose(false, None)), short);
-        assert_eq!(names(choose(true, None)), [&short[..], &["bench", "engine", "kill", "soak", "fuzz"]].concat());
+        assert_eq!(
+            names(choose(true, None)),
+            [&short[..], &["bench", "engine", "kill", "soak", "fuzz"]].concat()
+        );
         assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
     }
 

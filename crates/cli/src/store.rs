@@ -74,7 +74,8 @@ fn open(command: &Store) -> Result<Home, Failure> {
         Ok(Found::Own(house)) => Ok(Home::Folder(house)),
         Ok(Found::Elsewhere(socket)) => Err(taken(&folder, &socket)),
         Err(error @ HouseError::Log { .. }) => {
-            Err(Failure::new(error.to_string()).help("nothing was changed; keep a copy before you cut anything"))
+            Err(Failure::new(error.to_string())
+                .help("nothing was changed; keep a copy before you cut anything"))
         }
         Err(error) => Err(Failure::new(format!("the folder cannot be used: {error}"))),
     }
@@ -118,7 +119,8 @@ fn say(home: &Home, address: SocketAddr, fsync: args::Fsync, output: &Output) ->
             folder.display(),
             count(loaded.steps, "step"),
         ))?,
-        None => output.line(format!("{STRONG}store{STRONG:#} in memory  {FAINT}it ends with this process{FAINT:#}"))?,
+        None => output
+            .line(format!("{STRONG}store{STRONG:#} in memory  {FAINT}it ends with this process{FAINT:#}"))?,
     }
     if loaded.torn > 0 {
         output.line(format!(

@@ -12,7 +12,8 @@ fn run(args: &[&str]) -> String {
 #[test]
 fn the_demo_writes_takes_refuses_and_ages() {
     let text = run(&["demo", "--for", "1s"]);
-    for words in ["redis-cli -p ", "depot:parcel:bern:p17", "lives 6.0 s", "ann has p17", "arrived", "taken"] {
+    for words in ["redis-cli -p ", "depot:parcel:bern:p17", "lives 6.0 s", "ann has p17", "arrived", "taken"]
+    {
         assert!(text.contains(words), "{words} is missing:\n{text}");
     }
     assert_eq!(text.matches("refused  ").count(), 3, "{text}");

@@ -23,7 +23,9 @@ impl Loader {
             match engine.execute(Time::default(), self.client, &args).answer {
                 Answer::Reply(Reply::Error(fault)) => return Err(fault),
                 Answer::Reply(Reply::Array(replies)) => {
-                    if let Some(Reply::Error(fault)) = replies.into_iter().find(|reply| matches!(reply, Reply::Error(_))) {
+                    if let Some(Reply::Error(fault)) =
+                        replies.into_iter().find(|reply| matches!(reply, Reply::Error(_)))
+                    {
                         return Err(fault);
                     }
                 }
@@ -56,9 +58,10 @@ impl Engine {
 
     /// From here on time passes, and what changes is kept.
     pub fn end_loading(&mut self, loader: Loader) {
-        self.disconnect(loader.client);
-        self.state.now = loader.now;
-        self.state.effects.off = !loader.kept;
+        let Loader { client, now, kept } = loader;
+        self.disconnect(client);
+        self.state.now = now;
+        self.state.effects.off = !kept;
         self.state.stats.commands = 0;
     }
 

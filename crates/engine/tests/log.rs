@@ -114,7 +114,9 @@ fn a_log_that_was_changed_anywhere_is_refused_with_the_place() {
                     let begin = states.iter().rev().find(|(end, _)| *end <= place).unwrap().0;
                     assert_eq!(offset as usize, begin, "changed at {place}");
                 }
-                Err(LogError::NotALog | LogError::Version(_)) => assert!(place < states[0].0, "changed at {place}"),
+                Err(LogError::NotALog | LogError::Version(_)) => {
+                    assert!(place < states[0].0, "changed at {place}")
+                }
                 other => panic!("changed at {place}: {other:?}"),
             }
         }

@@ -117,7 +117,11 @@ impl From<EngineReply> for Reply {
             EngineReply::Status(text) => Self::Bytes(text.into_owned().into_bytes()),
             EngineReply::Int(number) => Self::Int(number),
             EngineReply::Bool(truth) => Self::Int(i64::from(truth)),
-            EngineReply::Bulk(bytes) | EngineReply::Text(bytes) => Self::Bytes(bytes),
+            EngineReply::Bulk(bytes)
+            | EngineReply::Text(bytes)
+            | EngineReply::Verbatim { text: bytes, .. }
+            | EngineReply::BigNumber(bytes)
+            | EngineReply::Words(bytes) => Self::Bytes(bytes),
             EngineReply::Double(number) => Self::Double(number),
             EngineReply::Array(replies)
             | EngineReply::Set(replies)

@@ -136,10 +136,7 @@ impl Store {
 
     /// On an engine of this process: one in virtual time, for example.
     #[cfg(feature = "embedded")]
-    pub async fn on_engine(
-        live: keyplane_engine::live::Live,
-        options: Options,
-    ) -> Result<Self, OpenError> {
+    pub async fn on_engine(live: keyplane_engine::live::Live, options: Options) -> Result<Self, OpenError> {
         let url: Url = "embedded:".parse()?;
         let session = Session::new(&options, url.tls, url.db)?.on_engine(live);
         Self::start(url, session, options).await

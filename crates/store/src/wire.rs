@@ -232,7 +232,9 @@ impl Wire {
         if let Address::Embedded(folder) = address {
             return match session.embedded.enter(folder.as_deref()).await? {
                 Entered::Here(local) => Ok(Self::Local(Arc::new(local))),
-                Entered::Socket(socket) => Self::connect_client(&Address::Unix(socket), session, on_loss).await,
+                Entered::Socket(socket) => {
+                    Self::connect_client(&Address::Unix(socket), session, on_loss).await
+                }
             };
         }
         Self::connect_client(address, session, on_loss).await

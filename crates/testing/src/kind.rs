@@ -28,15 +28,8 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Redis,
-        Self::Unix,
-        Self::Tls,
-        Self::Valkey,
-        Self::Cluster,
-        Self::Sentinel,
-        Self::Embedded,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Redis, Self::Unix, Self::Tls, Self::Valkey, Self::Cluster, Self::Sentinel, Self::Embedded];
 
     /// Whether tests of several processes can share one.
     #[must_use]

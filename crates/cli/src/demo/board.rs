@@ -28,7 +28,11 @@ pub(super) async fn show(depot: &Depot, lasts: Duration, port: u16, output: &Out
     if lasts.is_zero() {
         return Ok(());
     }
-    heading("4  Life", "parcels arrive, couriers take them; what nobody touches for six seconds is gone", output)?;
+    heading(
+        "4  Life",
+        "parcels arrive, couriers take them; what nobody touches for six seconds is gone",
+        output,
+    )?;
     let redraw = std::io::stdout().is_terminal();
     let end = Instant::now() + lasts;
     let mut ticks = interval(FRAME);
@@ -63,7 +67,13 @@ pub(super) async fn show(depot: &Depot, lasts: Duration, port: u16, output: &Out
 }
 
 /// Draws over what was drawn before; how many lines it is now.
-fn draw(parcels: &[Shown], before: usize, left: Duration, port: u16, output: &Output) -> Result<usize, Failure> {
+fn draw(
+    parcels: &[Shown],
+    before: usize,
+    left: Duration,
+    port: u16,
+    output: &Output,
+) -> Result<usize, Failure> {
     let mut text = String::new();
     if before > 0 {
         text.push_str(&format!("\x1b[{before}A"));

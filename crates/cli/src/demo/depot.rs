@@ -105,7 +105,8 @@ impl Depot {
         }
         let fields = [("state", "waiting"), ("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")];
         if let Err(error) = self.desk.run(key.hset(fields)).await {
-            refused.push(Refused { what: "desk.run(parcel.hset(five fields))", why: error.cause().to_string() });
+            refused
+                .push(Refused { what: "desk.run(parcel.hset(five fields))", why: error.cause().to_string() });
         }
         refused
     }

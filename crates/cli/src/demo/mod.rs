@@ -62,9 +62,15 @@ fn intro(port: u16, output: &Output) -> Result<(), Failure> {
 }
 
 async fn typed_keys(depot: &Depot, output: &Output) -> Result<(), Failure> {
-    heading("1  Typed keys", "a key is built from checked parts, and lives as long as its contract says", output)?;
+    heading(
+        "1  Typed keys",
+        "a key is built from checked parts, and lives as long as its contract says",
+        output,
+    )?;
     let parcel = depot.bring("p17", "Basel").await.map_err(told)?;
-    output.line(format!("   {FAINT}desk.run(keys.parcel(&town, &p17).hset([(\"state\", \"waiting\"), …])){FAINT:#}"))?;
+    output.line(format!(
+        "   {FAINT}desk.run(keys.parcel(&town, &p17).hset([(\"state\", \"waiting\"), …])){FAINT:#}"
+    ))?;
     let left = depot.time_left(&parcel).await.map_err(told)?;
     output.line(format!(
         "   {KEY}{parcel}{KEY:#}  hash  {NAME}lives {:.1} s{NAME:#}  {FAINT}nobody had to remember EXPIRE{FAINT:#}",
@@ -73,7 +79,11 @@ async fn typed_keys(depot: &Depot, output: &Output) -> Result<(), Failure> {
 }
 
 async fn one_step(depot: &Depot, output: &Output) -> Result<(), Failure> {
-    heading("2  One step, one script", "take.lua pops a parcel and counts it; half of that cannot happen", output)?;
+    heading(
+        "2  One step, one script",
+        "take.lua pops a parcel and counts it; half of that cannot happen",
+        output,
+    )?;
     let taken = depot.take("ann").await.map_err(told)?;
     output.line(format!("   {FAINT}courier.call(scripts::Take {{ waiting, carried }}){FAINT:#}"))?;
     output.line(match taken {

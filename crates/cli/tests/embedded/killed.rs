@@ -18,9 +18,15 @@ fn rounds() -> usize {
 const PAIR: &str = "redis.call('SET', KEYS[1], ARGV[1]) redis.call('SET', KEYS[2], ARGV[1]) return ARGV[1]";
 
 /// Writes until the store is gone; notes what was answered.
-fn write(mut connection: redis::Connection, writer: usize, stop: &AtomicBool, answered: &Mutex<[i64; WRITERS]>) {
+fn write(
+    mut connection: redis::Connection,
+    writer: usize,
+    stop: &AtomicBool,
+    answered: &Mutex<[i64; WRITERS]>,
+) {
     while !stop.load(Ordering::Relaxed) {
-        let next: redis::RedisResult<i64> = redis::cmd("INCR").arg(format!("n{writer}")).query(&mut connection);
+        let next: redis::RedisResult<i64> =
+            redis::cmd("INCR").arg(format!("n{writer}")).query(&mut connection);
         let Ok(next) = next else { return };
         answered.lock().unwrap()[writer] = next;
         let (one, other) = (format!("a{writer}"), format!("b{writer}"));

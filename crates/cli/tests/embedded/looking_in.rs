@@ -73,8 +73,10 @@ fn monitor_shows_what_others_do() {
 fn a_session_by_hand() {
     let folder = tempfile::tempdir().unwrap();
     let owner = Owner::start(folder.path(), "no");
-    let mut shell = cli(&owner, &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("redis-cli runs");
-    let typed = "MULTI\nINCR n\nINCR n\nEXEC\nEVAL \"return redis.call('GET', KEYS[1])\" 1 n\nNOSUCH\nINFO server\n";
+    let mut shell =
+        cli(&owner, &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("redis-cli runs");
+    let typed =
+        "MULTI\nINCR n\nINCR n\nEXEC\nEVAL \"return redis.call('GET', KEYS[1])\" 1 n\nNOSUCH\nINFO server\n";
     shell.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
     let output = shell.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

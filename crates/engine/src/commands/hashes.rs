@@ -229,3 +229,25 @@ fn hscan(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let pairs = visited.filter_map(|number| hash.at(number)).filter(|(name, _)| scan.takes(name));
     Ok(Scan::reply(next, Reply::bulks(pairs.flat_map(|(name, value)| [name, value.as_slice()]))))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Answer, Engine, Reply, Settings, Time};
+
+    #[test]
+    fn what_is_picked_again_and_again_is_bounded() {
+        let mut engine = Engine::new(Settings::default(), Time::default());
+        let client = engine.connect(Time::default(), String::new());
+        let value = vec![b'v'; 1024 * 1024];
+        let mut ask = |args: &[&[u8]]| engine.execute(Time::default(), client, args).answer;
+        ask(&[b"HSET", b"h", b"f", &value]);
+        let refused = Answer::Reply(Reply::Error(super::OUT_OF_RANGE));
+        assert_eq!(ask(&[b"HRANDFIELD", b"h", b"-9223372036854775807"]), refused);
+        assert_eq!(ask(&[b"HRANDFIELD", b"h", b"-600", b"WITHVALUES"]), refused);
+        assert!(
+            matches!(ask(&[b"HRANDFIELD", b"h", b"-600"]), Answer::Reply(Reply::Array(all)) if all.len() == 600)
+        );
+        let none = Answer::Reply(Reply::Array(Vec::new()));
+        assert_eq!(ask(&[b"HRANDFIELD", b"none", b"-9223372036854775807"]), none);
+    }
+}

@@ -92,17 +92,35 @@ impl House {
     }
 
     fn build(folder: &Path, lock: File, options: &Options) -> Result<Self, HouseError> {
-        let socket = folder.join(SOCKET);
-        let at_socket = |why| HouseError::Folder { path: socket.clone(), why };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("keyplane-store")
             .enable_all()
             .build()
-            .map_err(at_socket)?;
-        let within = runtime.enter();
+            .map_err(|why| HouseError::Folder { path: folder.to_owned(), why })?;
+        match Self::furnish(folder, lock, options, &runtime) {
+            Ok((live, loaded)) => {
+                Ok(Self { live, folder: folder.to_owned(), loaded, runtime: Some(runtime) })
+            }
+            Err(error) => {
+                // Waiting for it is not allowed where this may be called.
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
+    }
+
+    fn furnish(
+        folder: &Path,
+        lock: File,
+        options: &Options,
+        runtime: &Runtime,
+    ) -> Result<(Live, Loaded), HouseError> {
+        let socket = folder.join(SOCKET);
+        let at_socket = |why| HouseError::Folder { path: socket.clone(), why };
+        let _within = runtime.enter();
         let options = Options { folder: Some(folder.to_owned()), ..options.clone() };
-        let (live, loaded) = Live::start_with(options, Some(lock))
+        let (live, loaded) = Live::start_with(&options, Some(lock))
             .map_err(|why| HouseError::Log { path: folder.join(super::LOG), why })?;
         // Of an owner that was killed.
         match std::fs::remove_file(&socket) {
@@ -111,9 +129,7 @@ impl House {
         }
         let listener = UnixListener::bind(&socket).map_err(at_socket)?;
         runtime.spawn(stream::serve_unix(live.downgrade(), listener));
-        drop(within);
-        let loaded = loaded.unwrap_or_default();
-        Ok(Self { live, folder: folder.to_owned(), loaded, runtime: Some(runtime) })
+        Ok((live, loaded.unwrap_or_default()))
     }
 
     /// The engine.

@@ -110,11 +110,12 @@ impl Live {
     /// Starts one, from its log if there is one. What was read of that, too.
     ///
     /// Has to be called within a tokio runtime.
+    #[allow(clippy::needless_pass_by_value, reason = "made for this one call")]
     pub fn start(options: Options) -> Result<(Self, Option<Loaded>), LogError> {
-        Self::start_with(options, None)
+        Self::start_with(&options, None)
     }
 
-    fn start_with(options: Options, lock: Option<File>) -> Result<(Self, Option<Loaded>), LogError> {
+    fn start_with(options: &Options, lock: Option<File>) -> Result<(Self, Option<Loaded>), LogError> {
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let settings = Settings {
             seed,

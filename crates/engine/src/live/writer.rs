@@ -91,9 +91,9 @@ impl Writer {
         let (told, kept) = watch::channel(Kept::default());
         let thread = {
             let shared = Arc::clone(&shared);
-            std::thread::Builder::new()
-                .name("keyplane-log".to_owned())
-                .spawn(move || Thread { log, fsync, told, shared, dirty: false, synced: Instant::now() }.run())?
+            std::thread::Builder::new().name("keyplane-log".to_owned()).spawn(move || {
+                Thread { log, fsync, told, shared, dirty: false, synced: Instant::now() }.run()
+            })?
         };
         Ok(Self { shared, always: fsync == Fsync::Always, kept, thread: Some(thread) })
     }
@@ -287,7 +287,16 @@ impl Log {
         }
         file.sync_all()?;
         sync_folder(path)?;
-        Ok(Self { path: path.to_owned(), file, chain, size, base: size, asked: false, next: None, buffer: Vec::new() })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            chain,
+            size,
+            base: size,
+            asked: false,
+            next: None,
+            buffer: Vec::new(),
+        })
     }
 
     fn append(&mut self, steps: &Steps) -> io::Result<()> {

@@ -54,7 +54,9 @@ impl Head {
         let (length, rest) = rest.split_at_checked(10)?;
         let checksum = rest.strip_prefix(' ')?.get(..8)?;
         let check = rest.get(10..).filter(|check| check.len() == 8 && rest.get(9..10) == Some(" "))?;
-        let number = |text: &str| u64::from_str_radix(text, 16).ok().filter(|_| !text.contains(['+', 'A', 'B', 'C', 'D', 'E', 'F']));
+        let number = |text: &str| {
+            u64::from_str_radix(text, 16).ok().filter(|_| !text.contains(['+', 'A', 'B', 'C', 'D', 'E', 'F']))
+        };
         let own = u32::try_from(number(check)?).ok()?;
         (own == crc32fast::hash(line.get(..HEAD - 10)?.as_bytes())).then_some(())?;
         Some(Self { length: number(length)?, checksum: u32::try_from(number(checksum)?).ok()? })

@@ -40,7 +40,9 @@ pub(crate) fn write_down(key: &[u8], entry: &Entry, out: &mut Vec<u8>) {
             let elements = list.elements.iter().map(|element| [element.as_slice()]);
             in_pieces(out, &[b"RPUSH", key], elements);
         }
-        Value::Hash(hash) => in_pieces(out, &[b"HSET", key], hash.iter().map(|(field, value)| [field, value])),
+        Value::Hash(hash) => {
+            in_pieces(out, &[b"HSET", key], hash.iter().map(|(field, value)| [field, value]))
+        }
         Value::Set(set) => in_pieces(out, &[b"SADD", key], set.iter().map(|member| [member])),
         Value::Zset(zset) => {
             let members: Vec<(Vec<u8>, &[u8])> =

@@ -33,7 +33,9 @@ pub enum LogError {
     #[error("the log has format {0}, and this version reads format 1; use the version that wrote it")]
     Version(String),
     /// Something was changed where nothing may change.
-    #[error("the log is damaged at byte {offset}: {why}; restore the file, or cut it there to keep what is before")]
+    #[error(
+        "the log is damaged at byte {offset}: {why}; restore the file, or cut it there to keep what is before"
+    )]
     Damaged {
         /// Where the damaged step begins.
         offset: u64,

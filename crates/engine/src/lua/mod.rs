@@ -132,8 +132,7 @@ struct Slot {
 
 impl Slot {
     fn empty() -> Self {
-        let session =
-            Session { client: ClientId(0), db: 0, protocol: Protocol::Two, origin: Origin::Script };
+        let session = Session { client: ClientId(0), db: 0, protocol: Protocol::Two, origin: Origin::Script };
         Self {
             state: State::default(),
             session,

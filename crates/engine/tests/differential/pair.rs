@@ -210,7 +210,17 @@ impl<'r> Run<'r> {
         let listener = listen(rig, &mut engine);
         let inspector = engine.connect(rig.now(), "inspector".to_owned());
         let (blocked, queued) = (vec![None; CLIENTS], vec![Vec::new(); CLIENTS]);
-        Self { rig, engine, clients, blocked, queued, listener, inspector, effects: Vec::new(), asks_how_idle }
+        Self {
+            rig,
+            engine,
+            clients,
+            blocked,
+            queued,
+            listener,
+            inspector,
+            effects: Vec::new(),
+            asks_how_idle,
+        }
     }
 
     fn step(&mut self, step: &Step, coverage: &mut Option<&mut Coverage>) -> Result<(), String> {

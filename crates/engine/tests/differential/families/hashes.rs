@@ -167,10 +167,9 @@ fn hincrbyfloat(g: &mut Gen) {
 
 fn hrandfield(g: &mut Gen) {
     g.command("HRANDFIELD").key("hash");
-    if !g.option("COUNT") {
-        return;
-    }
-    if g.option("far") {
+    let [counted, far, with_values, bad] =
+        ["COUNT", "far", "WITHVALUES", "bad"].map(|option| g.option(option));
+    if far {
         // A long way below zero Redis would answer until its memory ends.
         let far = g.pick(&[
             "9223372036854775807",
@@ -181,14 +180,16 @@ fn hrandfield(g: &mut Gen) {
             "-2000",
         ]);
         g.arg(far);
-    } else if g.one_in(8) {
+    } else if counted && g.one_in(8) {
         let none = g.pick(&["", "x", "1.0", " 1", "-0"]);
         g.arg(none);
-    } else {
+    } else if counted || with_values || bad {
         g.within(-12, 12);
     }
-    g.word("WITHVALUES");
-    if g.option("bad") {
+    if with_values {
+        g.arg("WITHVALUES");
+    }
+    if bad {
         g.arg("WITHVALUE");
     }
 }
