@@ -85,6 +85,10 @@ fn produce(place: &Place) -> Result<Vec<Generated>> {
         text: keyplane(place, &["keys", "json-schema"])?,
     });
     files.push(Generated { path: "docs/config.md".to_owned(), text: keyplane(place, &["config", "doc"])? });
+    files.push(Generated {
+        path: "docs/engine-commands.md".to_owned(),
+        text: keyplane(place, &["store", "--commands"])?,
+    });
     files.push(Generated { path: "docs/deviations.md".to_owned(), text: deviations(&place.root)? });
     Ok(files)
 }

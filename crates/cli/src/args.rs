@@ -120,6 +120,9 @@ pub(crate) struct Store {
     /// The folder of its log. By default the one that every command uses when no url is set: in the user's state directory.
     #[arg(conflicts_with = "memory")]
     pub(crate) path: Option<PathBuf>,
+    /// List the commands that the store knows, as a Markdown page, and do nothing else.
+    #[arg(long)]
+    pub(crate) commands: bool,
     /// Keep nothing: it ends with this process.
     #[arg(long)]
     pub(crate) memory: bool,

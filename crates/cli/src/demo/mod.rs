@@ -95,9 +95,9 @@ async fn one_step(depot: &Depot, output: &Output) -> Result<(), Failure> {
 }
 
 async fn refusals(depot: &Depot, output: &Output) -> Result<(), Failure> {
-    heading("3  Wrong writes", "refused before they reach the store", output)?;
+    heading("3  Wrong writes", "refused, and nothing is written", output)?;
     for Refused { what, why } in depot.wrong_writes().await {
-        output.line(format!("   {KEY}{what:<44}{KEY:#} {BAD}refused{BAD:#}  {why}"))?;
+        output.line(format!("   {KEY}{what:<36}{KEY:#} {BAD}refused{BAD:#}  {why}"))?;
     }
     Ok(())
 }
