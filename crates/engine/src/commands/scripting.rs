@@ -10,12 +10,14 @@ use crate::reply::Reply;
 
 type Words<'a> = &'a [&'a [u8]];
 
-// MONITOR shows a script before its calls, as in Redis, where it does so by itself and is flagged `skip_monitor`.
+const RUN: u32 = flag::SKIP_MONITOR;
+const RUN_RO: u32 = flag::SKIP_MONITOR | flag::READONLY;
+
 pub(crate) const COMMANDS: &[Command] = &[
-    script("eval", -3, 0, |engine, session, args| eval(engine, session, args, false)),
-    script("evalsha", -3, 0, |engine, session, args| evalsha(engine, session, args, false)),
-    script("eval_ro", -3, flag::READONLY, |engine, session, args| eval(engine, session, args, true)),
-    script("evalsha_ro", -3, flag::READONLY, |engine, session, args| evalsha(engine, session, args, true)),
+    script("eval", -3, RUN, |engine, session, args| eval(engine, session, args, false)),
+    script("evalsha", -3, RUN, |engine, session, args| evalsha(engine, session, args, false)),
+    script("eval_ro", -3, RUN_RO, |engine, session, args| eval(engine, session, args, true)),
+    script("evalsha_ro", -3, RUN_RO, |engine, session, args| evalsha(engine, session, args, true)),
     script("script|load", 3, 0, load),
     script("script|exists", -3, 0, exists),
     script("script|flush", -2, 0, flush),
@@ -29,6 +31,12 @@ const fn script(
     run: fn(&mut Engine, &Session, Words<'_>) -> Answer,
 ) -> Command {
     Command { name, arity, flags: flags | flag::NOSCRIPT, keys: (0, 0, 0), run: Run::Script(run) }
+}
+
+/// Shows a script to those who monitor, before its calls are shown.
+fn show(engine: &mut Engine, session: &Session, args: Words<'_>) {
+    const SHOWN: Command = script("eval", -3, 0, |engine, session, args| eval(engine, session, args, false));
+    engine.state.monitor(&SHOWN, session, args);
 }
 
 const NO_SCRIPT: Fault = Fault::of("NOSCRIPT No matching script. Please use EVAL.");
@@ -45,12 +53,14 @@ fn key_count(args: Words<'_>) -> Result<usize, Fault> {
 }
 
 fn eval(engine: &mut Engine, session: &Session, args: Words<'_>, read_only: bool) -> Answer {
+    show(engine, session, args);
     let count = key_count(args)?;
     let sha = engine.scripts.load(args[1])?;
     run(engine, session, sha, args[3..].split_at(count), read_only)
 }
 
 fn evalsha(engine: &mut Engine, session: &Session, args: Words<'_>, read_only: bool) -> Answer {
+    show(engine, session, args);
     let sha = Sha::named(args[1]).ok_or(NO_SCRIPT)?;
     let count = key_count(args)?;
     run(engine, session, sha, args[3..].split_at(count), read_only)

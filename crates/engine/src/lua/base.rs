@@ -2,8 +2,8 @@
 
 use mlua::{Function, Lua, MultiValue, Result, Table, Value};
 
-use super::sandbox::Sandbox;
-use super::thrown::{Thrown, bad_argument, fail, fail_bare, out_of_memory, seen};
+use super::sandbox::{Raw, Sandbox};
+use super::thrown::{Thrown, bad_argument, fail, fail_bare, out_of_memory, place, seen};
 use super::{MEMORY, Native, STEP, Slot, args, spend};
 
 pub(super) const BASE: &[(&str, Native)] = &[
@@ -56,23 +56,82 @@ pub(super) fn rust_code<T>(lua: &Lua, run: impl FnOnce() -> Result<T>) -> Result
 /// What a function returned, or raised.
 pub(super) type Outcome<T> = std::result::Result<T, Value>;
 
-/// Calls a function of the script. That the script was stopped is never caught.
-pub(super) fn protected(lua: &Lua, function: &Function, args: MultiValue) -> Result<Outcome<MultiValue>> {
-    let mut args = args;
-    args.push_front(Value::Function(function.clone()));
-    let sandbox = Sandbox::of(lua)?;
-    settle(lua, lua_code(lua, || sandbox.raw.pcall.call(args))?)
+/// The chunk that [`CALLS`] is: a mark that no message has, so that a place in it can be told from a script's.
+const MARK: &str = "\u{1}";
+
+/// Calls what Rust has put into the slot and leaves there what comes back. Lua's own `pcall` has no room for more than a
+/// few results when its assertions are on. `or nil` takes the name from what is called: messages are not to show it.
+const CALLS: &str = "local take, keep = ... \
+    local function go(call, ...) keep((call or nil)(...)) end \
+    return function() go(take()) end";
+
+/// The function that calls what is in the slot.
+pub(super) fn calls(lua: &Lua, take: Function, keep: Function) -> Result<Function> {
+    lua.load(CALLS).set_name(format!("={MARK}")).call((take, keep))
 }
 
-/// Takes the truth off the front.
-fn settle(lua: &Lua, mut values: MultiValue) -> Result<Outcome<MultiValue>> {
-    if matches!(values.pop_front(), Some(Value::Boolean(true))) {
-        return Ok(Ok(values));
+pub(super) fn take(lua: &Lua, _: MultiValue) -> Result<MultiValue> {
+    Ok(std::mem::take(&mut Slot::of(lua)?.passed))
+}
+
+pub(super) fn keep(lua: &Lua, results: MultiValue) -> Result<MultiValue> {
+    Slot::of(lua)?.passed = results;
+    Ok(MultiValue::new())
+}
+
+/// Calls the first value with the others; the handler is called where an error is raised.
+pub(super) fn call_with(
+    lua: &Lua,
+    values: MultiValue,
+    handler: fn(&Raw) -> &Function,
+) -> Result<Outcome<MultiValue>> {
+    let sandbox = Sandbox::of(lua)?;
+    Slot::of(lua)?.passed = values;
+    let raw = &sandbox.raw;
+    let (done, raised): (bool, Value) = lua_code(lua, || raw.xpcall.call((&raw.calls, handler(raw))))?;
+    if done { Ok(Ok(std::mem::take(&mut Slot::of(lua)?.passed))) } else { Ok(Err(raised)) }
+}
+
+/// The same for what a script does itself: that the script was stopped is never caught.
+fn caught(lua: &Lua, values: MultiValue, handler: fn(&Raw) -> &Function) -> Result<Outcome<MultiValue>> {
+    match call_with(lua, values, handler)? {
+        Ok(values) => Ok(Ok(values)),
+        Err(raised) => Ok(Err(settled(lua, raised)?)),
     }
+}
+
+/// An error that was caught, as the script sees it.
+fn settled(lua: &Lua, raised: Value) -> Result<Value> {
     if Slot::of(lua)?.stopped {
         return Thrown::Stopped.raise();
     }
-    Ok(Err(seen(lua, values.pop_front().unwrap_or(Value::Nil))?))
+    let raised = seen(lua, raised)?;
+    if let Value::String(text) = &raised
+        && let Some(rest) = unmarked(&text.as_bytes())
+    {
+        return Ok(Value::String(lua.create_string(rest)?));
+    }
+    Ok(raised)
+}
+
+/// A message without its place, if that is in our own code, where Redis has none.
+pub(super) fn unmarked(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(MARK.as_bytes())?.strip_prefix(b":")?;
+    rest.splitn(2, |byte| *byte == b' ').nth(1)
+}
+
+/// Calls a function of the script.
+pub(super) fn protected(lua: &Lua, function: &Function, args: MultiValue) -> Result<Outcome<MultiValue>> {
+    let mut args = args;
+    args.push_front(Value::Function(function.clone()));
+    caught(lua, args, |raw| &raw.locate)
+}
+
+/// Notes where an error was raised, for whoever raises it again.
+pub(super) fn locate(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
+    let place = place(lua);
+    Slot::of(lua)?.place = place;
+    Ok(args)
 }
 
 /// `table[key]`.
@@ -95,8 +154,7 @@ fn with_truth(outcome: Outcome<MultiValue>) -> MultiValue {
 
 fn pcall(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
     args::any(lua, &args, 1)?;
-    let sandbox = Sandbox::of(lua)?;
-    let mut outcome = settle(lua, lua_code(lua, || sandbox.raw.pcall.call(args))?)?;
+    let mut outcome = caught(lua, args, |raw| &raw.locate)?;
     // Scripts that were written for older versions expect a string.
     if let Err(Value::Table(table)) = &outcome
         && let Ok(err @ (Value::String(_) | Value::Integer(_) | Value::Number(_))) =
@@ -109,12 +167,10 @@ fn pcall(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
 
 fn xpcall(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
     let handler = args::any(lua, &args, 2)?;
-    let function = args::at(&args, 1);
-    let sandbox = Sandbox::of(lua)?;
     Slot::of(lua)?.handlers.push(handler);
-    let values = lua_code(lua, || sandbox.raw.xpcall.call((function, &sandbox.raw.handler)));
+    let outcome = caught(lua, one(args::at(&args, 1))?, |raw| &raw.handler);
     Slot::of(lua)?.handlers.pop();
-    Ok(with_truth(settle(lua, values?)?))
+    Ok(with_truth(outcome?))
 }
 
 /// What `xpcall` gives to Lua in place of the script's handler, which it calls.
@@ -123,7 +179,7 @@ pub(super) fn handle(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
     if Slot::of(lua)?.stopped {
         return Ok(args);
     }
-    let raised = seen(lua, raised)?;
+    let raised = settled(lua, raised)?;
     let handler = Slot::of(lua)?.handlers.last().cloned();
     if let Some(Value::Function(handler)) = handler
         && let Ok(values) = protected(lua, &handler, one(raised)?)?
@@ -331,7 +387,7 @@ fn collectgarbage(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
 }
 
 /// A new coroutine counts its instructions from nothing, so it is charged before it has run any.
-fn begin(lua: &Lua, args: &MultiValue, how: fn(&super::sandbox::Raw) -> &Function) -> Result<MultiValue> {
+fn begin(lua: &Lua, args: &MultiValue, how: fn(&Raw) -> &Function) -> Result<MultiValue> {
     match args.get(0) {
         Some(Value::Function(function)) if function.info().what != "C" => {
             spend(lua, u64::from(STEP))?;
@@ -346,6 +402,10 @@ fn resume(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
         return bad_argument(lua, 1, "coroutine expected");
     }
     let sandbox = Sandbox::of(lua)?;
-    let values = lua_code(lua, || sandbox.raw.resume.call(args))?;
-    Ok(with_truth(settle(lua, values)?))
+    let mut values: MultiValue = lua_code(lua, || sandbox.raw.resume.call(args))?;
+    let outcome = match values.pop_front() {
+        Some(Value::Boolean(true)) => Ok(values),
+        _ => Err(settled(lua, values.pop_front().unwrap_or(Value::Nil))?),
+    };
+    Ok(with_truth(outcome))
 }

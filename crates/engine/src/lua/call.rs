@@ -135,7 +135,6 @@ impl Slot {
                 return (Err(fault), protocol);
             }
         };
-        self.state.monitor(command, &self.session, words);
         let start = self.stopwatch.map(|clock| clock());
         let answer = match self.state.call(command, &mut self.session, words) {
             Ok(Blocking::Done(reply)) => Ok(reply),
@@ -151,6 +150,7 @@ impl Slot {
             Err(fault) | Ok(Reply::Error(fault)) => Some(fault),
             Ok(_) => None,
         };
+        self.state.monitor(command, &self.session, words);
         self.state.measured(command, self.session.client, words, micros, fault);
         (answer, protocol)
     }

@@ -22,9 +22,11 @@ use crate::number;
 use crate::reply::{Protocol, Reply};
 
 /// How deep a table may nest that is a reply. Redis takes almost 8000, which no reader of replies does.
-const DEPTH: usize = 500;
+const DEPTH: usize = 200;
 /// How many bytes a reply may have.
 const LONGEST: usize = 512 << 20;
+/// What a table counts for: a script can put the same one into many others, over and over.
+const TABLE: usize = 512;
 
 /// `{err = …}`, which a script gets for a command that failed.
 pub(super) fn failure(lua: &Lua, err: &[u8], counted: bool) -> Result<Value> {
@@ -147,6 +149,7 @@ impl Replier {
                 Ok(Reply::Error(Fault::of("ERR reached lua stack limit")))
             }
             Value::Table(table) => {
+                self.take(TABLE)?;
                 self.depth += 1;
                 let reply = self.table(table);
                 self.depth -= 1;
@@ -170,45 +173,17 @@ impl Replier {
         Ok(bytes.to_vec())
     }
 
+    // What calls itself is kept small, because it does so as often as tables nest.
     fn table(&mut self, table: &Table) -> Result<Reply> {
-        if let Value::String(text) = table.raw_get("err")? {
-            return Ok(Reply::Error(fault(until_zero(&text.as_bytes()))));
+        match self.shape(table)? {
+            Shape::Plain(reply) => Ok(*reply),
+            Shape::Map(map) => self.map(&map),
+            Shape::Set(set) => self.set(&set),
+            Shape::Array => self.array(table),
         }
-        if let Value::String(text) = table.raw_get("ok")? {
-            return Ok(Reply::Words(one_line(until_zero(&text.as_bytes()))));
-        }
-        match table.raw_get("double")? {
-            Value::Integer(value) => return Ok(Reply::Double(value as f64)),
-            Value::Number(value) => return Ok(Reply::Double(value)),
-            _ => {}
-        }
-        if let Value::String(digits) = table.raw_get("big_number")? {
-            return Ok(Reply::BigNumber(one_line(&self.bytes(&digits)?)));
-        }
-        if let Value::Table(inner) = table.raw_get("verbatim_string")?
-            && let Value::String(format) = inner.raw_get("format")?
-            && let Value::String(text) = inner.raw_get("string")?
-        {
-            let format = format.as_bytes();
-            let mut letters = until_zero(&format).iter().copied().chain(std::iter::repeat(b' '));
-            let format = std::array::from_fn(|_| letters.next().unwrap_or(b' '));
-            return Ok(Reply::Verbatim { format, text: self.bytes(&text)? });
-        }
-        if let Value::Table(map) = table.raw_get("map")? {
-            let mut pairs = Vec::new();
-            for pair in map.pairs() {
-                let (key, value): (Value, Value) = pair?;
-                pairs.push((self.reply(&key)?, self.reply(&value)?));
-            }
-            return Ok(Reply::Map(pairs));
-        }
-        if let Value::Table(set) = table.raw_get("set")? {
-            let members: Result<Vec<Reply>> = set
-                .pairs()
-                .map(|pair| pair.and_then(|(member, _): (Value, Value)| self.reply(&member)))
-                .collect();
-            return Ok(Reply::Set(members?));
-        }
+    }
+
+    fn array(&mut self, table: &Table) -> Result<Reply> {
         let mut all = Vec::with_capacity(table.raw_len().min(self.left / size_of::<Reply>()));
         loop {
             match table.raw_get(all.len() + 1)? {
@@ -217,6 +192,67 @@ impl Replier {
             }
         }
     }
+
+    fn map(&mut self, map: &Table) -> Result<Reply> {
+        let mut pairs = Vec::new();
+        for pair in map.pairs() {
+            let (key, value): (Value, Value) = pair?;
+            pairs.push((self.reply(&key)?, self.reply(&value)?));
+        }
+        Ok(Reply::Map(pairs))
+    }
+
+    fn set(&mut self, set: &Table) -> Result<Reply> {
+        let mut members = Vec::new();
+        for pair in set.pairs() {
+            let (member, _): (Value, Value) = pair?;
+            members.push(self.reply(&member)?);
+        }
+        Ok(Reply::Set(members))
+    }
+
+    /// What the fields of a table make of it.
+    fn shape(&mut self, table: &Table) -> Result<Shape> {
+        let plain = |reply| Ok(Shape::Plain(Box::new(reply)));
+        if let Value::String(text) = table.raw_get("err")? {
+            return plain(Reply::Error(fault(until_zero(&text.as_bytes()))));
+        }
+        if let Value::String(text) = table.raw_get("ok")? {
+            return plain(Reply::Words(one_line(until_zero(&text.as_bytes()))));
+        }
+        match table.raw_get("double")? {
+            Value::Integer(value) => return plain(Reply::Double(value as f64)),
+            Value::Number(value) => return plain(Reply::Double(value)),
+            _ => {}
+        }
+        if let Value::String(digits) = table.raw_get("big_number")? {
+            return plain(Reply::BigNumber(one_line(&self.bytes(&digits)?)));
+        }
+        if let Value::Table(inner) = table.raw_get("verbatim_string")?
+            && let Value::String(format) = inner.raw_get("format")?
+            && let Value::String(text) = inner.raw_get("string")?
+        {
+            let format = format.as_bytes();
+            let mut letters = until_zero(&format).iter().copied().chain(std::iter::repeat(b' '));
+            let format = std::array::from_fn(|_| letters.next().unwrap_or(b' '));
+            return plain(Reply::Verbatim { format, text: self.bytes(&text)? });
+        }
+        if let Value::Table(map) = table.raw_get("map")? {
+            return Ok(Shape::Map(map));
+        }
+        match table.raw_get("set")? {
+            Value::Table(set) => Ok(Shape::Set(set)),
+            _ => Ok(Shape::Array),
+        }
+    }
+}
+
+/// What a table is as a reply.
+enum Shape {
+    Plain(Box<Reply>),
+    Map(Table),
+    Set(Table),
+    Array,
 }
 
 /// An error with the text that a script gave; line ends behind it are dropped.

@@ -38,7 +38,7 @@ use crate::state::State;
 use numbers::Dice;
 use sandbox::Sandbox;
 use shebang::Flags;
-use thrown::Thrown;
+use thrown::{Place, Thrown};
 
 /// How much memory scripts may use, all together.
 const MEMORY: usize = 256 << 20;
@@ -123,8 +123,11 @@ struct Slot {
     stopped: bool,
     /// The handlers of `xpcall`, from the outermost to the one that is in force.
     handlers: Vec<Value>,
-    /// A value that is being raised.
+    /// A value that is being raised again, and where that was first.
     raised: Option<Value>,
+    place: Option<Place>,
+    /// A function and its arguments, or its results.
+    passed: MultiValue,
     sha: Sha,
     /// Why the script failed.
     failure: Option<Fault>,
@@ -132,7 +135,8 @@ struct Slot {
 
 impl Slot {
     fn empty() -> Self {
-        let session = Session { client: ClientId(0), db: 0, protocol: Protocol::Two, origin: Origin::Script };
+        let session =
+            Session { client: ClientId(0), db: 0, protocol: Protocol::Two, origin: Origin::Script };
         Self {
             state: State::default(),
             session,
@@ -143,6 +147,8 @@ impl Slot {
             stopped: false,
             handlers: Vec::new(),
             raised: None,
+            place: None,
+            passed: MultiValue::new(),
             sha: Sha([0; 40]),
             failure: None,
         }
@@ -281,15 +287,17 @@ impl Machine {
             state: std::mem::take(state),
             ..Slot::empty()
         });
-        let outcome = self.call(function);
+        let called = [Value::Function(function.clone())].into_iter().collect();
+        let outcome = base::call_with(&self.lua, called, |raw| &raw.report);
         let slot = self.fill(Slot::empty());
         *state = slot.state;
         *dice = slot.dice;
         let answer = match outcome {
-            Ok((true, value)) => {
+            Ok(Ok(values)) => {
+                let value = args::at(&values, 1);
                 convert::to_reply(&value, slot.session.protocol).map_err(|error| broken(&error))
             }
-            Ok((false, value)) => Err(slot.failure.unwrap_or_else(|| unreported(call.sha, &value))),
+            Ok(Err(raised)) => Err(slot.failure.unwrap_or_else(|| unreported(call.sha, &raised))),
             Err(error) => Err(broken(&error)),
         };
         self.tidy();
@@ -304,11 +312,6 @@ impl Machine {
         }
     }
 
-    fn call(&self, function: &Function) -> mlua::Result<(bool, Value)> {
-        let sandbox = Sandbox::of(&self.lua)?;
-        base::lua_code(&self.lua, || sandbox.raw.xpcall.call((function, &sandbox.raw.report)))
-    }
-
     /// Lua collects its garbage as it allocates, but not when it has run out of memory.
     fn tidy(&self) {
         if self.lua.used_memory() > MEMORY / 2 {
@@ -321,8 +324,9 @@ impl Machine {
 /// The handler of a whole script: keeps what went wrong and where.
 fn report(lua: &Lua, args: MultiValue) -> mlua::Result<MultiValue> {
     const READ_ONLY: &[u8] = b"ERR err_handler_def:10: Attempt to modify a readonly table";
-    let mut place = thrown::place(lua);
     let raised = args::at(&args, 1);
+    let again = matches!(&raised, Value::Error(error) if matches!(error.downcast_ref(), Some(Thrown::Pending)));
+    let mut place = if again { Slot::of(lua)?.place.take() } else { thrown::place(lua) };
     let text = if Slot::of(lua)?.stopped {
         b"ERR Script stopped: it has used up its instructions. What it wrote stays.".to_vec()
     } else {
@@ -339,7 +343,10 @@ fn report(lua: &Lua, args: MultiValue) -> mlua::Result<MultiValue> {
                     _ => b"ERR unknown error".to_vec(),
                 }
             }
-            raised => [b"ERR ".to_vec(), shown(lua, raised)?].concat(),
+            raised => {
+                let text = shown(lua, raised)?;
+                [b"ERR ", base::unmarked(&text).unwrap_or(&text)].concat()
+            }
         }
     };
     let mut slot = Slot::of(lua)?;

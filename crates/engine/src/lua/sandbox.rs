@@ -24,7 +24,6 @@ const LIBRARIES: &[(&str, &[(&str, Native)])] = &[
 
 /// What our functions need of Lua's own.
 pub(super) struct Raw {
-    pub(super) pcall: Function,
     pub(super) xpcall: Function,
     pub(super) next: Function,
     pub(super) insert: Function,
@@ -36,7 +35,9 @@ pub(super) struct Raw {
     pub(super) resume: Function,
     /// `table[key]`.
     pub(super) index: Function,
-    /// Our own: the handler of `xpcall`, and of a whole script.
+    /// Our own: what calls a function, and what is told of its errors, by way of `pcall`, `xpcall` and EVAL.
+    pub(super) calls: Function,
+    pub(super) locate: Function,
     pub(super) handler: Function,
     pub(super) report: Function,
     pub(super) own_next: Function,
@@ -124,7 +125,6 @@ pub(super) fn build() -> Result<Lua> {
 fn raw(lua: &Lua, globals: &Table) -> Result<Raw> {
     let (table, coroutine): (Table, Table) = (globals.get("table")?, globals.get("coroutine")?);
     Ok(Raw {
-        pcall: globals.get("pcall")?,
         xpcall: globals.get("xpcall")?,
         next: globals.get("next")?,
         insert: table.get("insert")?,
@@ -135,6 +135,8 @@ fn raw(lua: &Lua, globals: &Table) -> Result<Raw> {
         wrap: coroutine.get("wrap")?,
         resume: coroutine.get("resume")?,
         index: lua.load("local table, key = ... return table[key]").set_name("=[C]").into_function()?,
+        calls: base::calls(lua, native(lua, base::take)?, native(lua, base::keep)?)?,
+        locate: native(lua, base::locate)?,
         handler: native(lua, base::handle)?,
         report: native(lua, report)?,
         own_next: native(lua, base::next)?,
@@ -143,12 +145,8 @@ fn raw(lua: &Lua, globals: &Table) -> Result<Raw> {
 
 /// The parts of the `redis` table that are no plain functions.
 fn redis(lua: &Lua, redis: &Table) -> Result<()> {
-    redis
-        .raw_set("call", lua.create_function(|lua, args| base::rust_code(lua, || call::call(lua, args)))?)?;
-    redis.raw_set(
-        "pcall",
-        lua.create_function(|lua, args| base::rust_code(lua, || call::pcall(lua, args)))?,
-    )?;
+    redis.raw_set("call", lua.create_function(|lua, args| base::rust_code(lua, || call::call(lua, args)))?)?;
+    redis.raw_set("pcall", lua.create_function(|lua, args| base::rust_code(lua, || call::pcall(lua, args)))?)?;
     redis.raw_set("REDIS_VERSION", VERSION)?;
     for (name, number) in call::NUMBERS {
         redis.raw_set(*name, *number)?;

@@ -60,8 +60,11 @@ fn caller(lua: &Lua) -> String {
     place.flatten().unwrap_or_default()
 }
 
+/// A source and a line in it.
+pub(super) type Place = (String, String);
+
 /// The place that an error is reported at: of the function that raised it, or of its caller when that was no Lua.
-pub(super) fn place(lua: &Lua) -> Option<(String, String)> {
+pub(super) fn place(lua: &Lua) -> Option<Place> {
     let at = |level| {
         lua.inspect_stack(level, |frame| {
             let source = frame.source();
@@ -98,7 +101,7 @@ pub(super) fn text_of(error: &Error) -> String {
     }
 }
 
-/// Raises a value as it is.
+/// Raises a value that was caught, as it is.
 pub(super) fn raise_value<T>(lua: &Lua, value: Value) -> Result<T> {
     if let Value::Error(error) = value {
         return Err(*error);
