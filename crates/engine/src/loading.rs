@@ -17,6 +17,14 @@ pub struct Loader {
 }
 
 impl Loader {
+    /// From here on time passes, and what changes is kept.
+    pub fn end(self, engine: &mut Engine) {
+        engine.disconnect(self.client);
+        engine.state.now = self.now;
+        engine.state.effects.off = !self.kept;
+        engine.state.stats.commands = 0;
+    }
+
     /// One step; the error of the first command that is refused.
     pub fn step(&mut self, engine: &mut Engine, step: &[u8]) -> Result<(), Fault> {
         for args in log::commands(step)? {
@@ -54,15 +62,6 @@ impl Engine {
         let kept = !std::mem::replace(&mut self.state.effects.off, true);
         let client = self.state.clients.add("loader".to_owned(), true, now);
         Loader { client, now, kept }
-    }
-
-    /// From here on time passes, and what changes is kept.
-    pub fn end_loading(&mut self, loader: Loader) {
-        let Loader { client, now, kept } = loader;
-        self.disconnect(client);
-        self.state.now = now;
-        self.state.effects.off = !kept;
-        self.state.stats.commands = 0;
     }
 
     /// A picture of everything as it is now. What changes from now on is not in it.

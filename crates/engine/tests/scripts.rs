@@ -68,9 +68,12 @@ fn a_number_loses_its_fraction() {
 #[test]
 fn a_number_is_sent_with_seventeen_digits() {
     let mut rig = Rig::new();
-    for (number, text) in
-        [("12345678901234567", "12345678901234568"), ("0.1", "0.10000000000000001"), ("3", "3"), ("1e17", "1e+17")]
-    {
+    for (number, text) in [
+        ("12345678901234567", "12345678901234568"),
+        ("0.1", "0.10000000000000001"),
+        ("3", "3"),
+        ("1e17", "1e+17"),
+    ] {
         let script = format!("redis.call('SET', KEYS[1], {number}) return redis.call('GET', KEYS[1])");
         assert_eq!(rig.eval(&script), bulk(text));
     }
@@ -81,7 +84,10 @@ fn globals_are_read_only() {
     let mut rig = Rig::new();
     for script in ["x = 1", "redis = nil", "string.find = nil", "KEYS = {}", "function f() end"] {
         let failure = rig.failure(script);
-        assert!(failure.starts_with("ERR user_script:1: Attempt to modify a readonly table script: "), "{failure}");
+        assert!(
+            failure.starts_with("ERR user_script:1: Attempt to modify a readonly table script: "),
+            "{failure}"
+        );
     }
     let failure = rig.failure("return x");
     assert!(failure.contains("Script attempted to access nonexistent global variable 'x'"), "{failure}");
@@ -130,7 +136,8 @@ fn time_stands_still_in_a_script() {
     let script = "local a = redis.call('TIME') for i = 1, 1e5 do end local b = redis.call('TIME') \
                   return a[1] == b[1] and a[2] == b[2]";
     assert_eq!(rig.eval(script), Reply::Int(1));
-    let script = "redis.call('SET', KEYS[1], 'x', 'PX', 1) for i = 1, 1e5 do end return redis.call('PTTL', KEYS[1])";
+    let script =
+        "redis.call('SET', KEYS[1], 'x', 'PX', 1) for i = 1, 1e5 do end return redis.call('PTTL', KEYS[1])";
     assert_eq!(rig.eval(script), Reply::Int(1));
 }
 
@@ -247,7 +254,8 @@ fn the_state_is_whole_after_a_failing_script() {
     rig.ask(&[b"SET", b"before", b"1"]);
     rig.ask(&[b"SELECT", b"1"]);
     rig.effects();
-    let script = "redis.call('SET', KEYS[1], 'a') redis.call('SELECT', 3) redis.call('SET', KEYS[1], 'b') error('x')";
+    let script =
+        "redis.call('SET', KEYS[1], 'a') redis.call('SELECT', 3) redis.call('SET', KEYS[1], 'b') error('x')";
     assert!(rig.failure(script).contains("user_script:1: x"));
     assert_eq!(rig.ask(&[b"GET", b"key"]), bulk("a"));
     rig.ask(&[b"SELECT", b"3"]);

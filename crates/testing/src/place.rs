@@ -30,7 +30,7 @@ pub struct Place {
     pub hash_tags: bool,
     rules: Arc<Mutex<Rules>>,
     /// Keeps the store of this place alive.
-    embedded: Option<Embedded>,
+    _embedded: Option<Embedded>,
 }
 
 impl Place {
@@ -46,7 +46,7 @@ impl Place {
             namespace,
             hash_tags: kind == Kind::Cluster,
             rules: Arc::default(),
-            embedded: None,
+            _embedded: None,
         }
     }
 
@@ -54,7 +54,7 @@ impl Place {
     #[must_use]
     pub fn embedded() -> Self {
         let embedded = Embedded::start();
-        Self { embedded: Some(embedded.clone()), ..Self::new(Kind::Embedded, embedded.url(), None) }
+        Self { _embedded: Some(embedded.clone()), ..Self::new(Kind::Embedded, embedded.url(), None) }
     }
 
     pub(crate) fn at(kind: Kind, address: Address) -> Self {

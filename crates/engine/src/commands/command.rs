@@ -77,7 +77,7 @@ fn describe(top: &Top) -> Reply {
 fn row(name: &str, arity: i32, command: Option<&Command>, parts: Vec<Reply>) -> Reply {
     let flags = flag::SHOWN.iter().filter(|(bit, _)| command.is_some_and(|command| command.has(*bit)));
     let (first, last, step) = command.map_or((0, 0, 0), |command| command.keys);
-    let categories = command.map(categories).unwrap_or_else(|| vec!["@slow"]);
+    let categories = command.map_or_else(|| vec!["@slow"], categories);
     Reply::Array(vec![
         Reply::bulk(name),
         Reply::Int(i64::from(arity)),
@@ -157,14 +157,17 @@ fn docs(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     Ok(Reply::Map(known.map(|(name, _)| entry(name)).collect()))
 }
 
+/// Whether COMMAND LIST is to name a command.
+type Filter<'a> = Box<dyn Fn(&str, Option<&Command>) -> bool + 'a>;
+
 fn list(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    let filter: Box<dyn Fn(&str, Option<&Command>) -> bool> = match args {
+    let filter: Filter<'_> = match args {
         [_, _] => Box::new(|name, _| !name.contains('|')),
         [_, _, by, kind, _] if is(by, "FILTERBY") && is(kind, "MODULE") => Box::new(|_, _| false),
         [_, _, by, kind, category] if is(by, "FILTERBY") && is(kind, "ACLCAT") => {
             let wanted = [b"@", *category].concat();
             Box::new(move |_, command| {
-                let all = command.map(categories).unwrap_or_else(|| vec!["@slow"]);
+                let all = command.map_or_else(|| vec!["@slow"], categories);
                 all.iter().any(|name| wanted.eq_ignore_ascii_case(name.as_bytes()))
             })
         }

@@ -89,7 +89,7 @@ pub fn load(log: impl Read, engine: &mut Engine) -> Result<Loaded, LogError> {
         loaded.end += (HEAD + step.len()) as u64;
         loaded.steps += 1;
     }
-    engine.end_loading(loader);
+    loader.end(engine);
     Ok(loaded)
 }
 

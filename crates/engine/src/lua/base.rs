@@ -388,7 +388,7 @@ fn collectgarbage(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
 
 /// A new coroutine counts its instructions from nothing, so it is charged before it has run any.
 fn begin(lua: &Lua, args: &MultiValue, how: fn(&Raw) -> &Function) -> Result<MultiValue> {
-    match args.get(0) {
+    match args.front() {
         Some(Value::Function(function)) if function.info().what != "C" => {
             spend(lua, u64::from(STEP))?;
             how(&Sandbox::of(lua)?.raw).call(function)
@@ -398,7 +398,7 @@ fn begin(lua: &Lua, args: &MultiValue, how: fn(&Raw) -> &Function) -> Result<Mul
 }
 
 fn resume(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
-    if !matches!(args.get(0), Some(Value::Thread(_))) {
+    if !matches!(args.front(), Some(Value::Thread(_))) {
         return bad_argument(lua, 1, "coroutine expected");
     }
     let sandbox = Sandbox::of(lua)?;

@@ -182,7 +182,7 @@ fn called(words: &[&[u8]]) -> std::result::Result<&'static Command, Fault> {
 const WRONG_ARGUMENT: &[u8] = b"ERR wrong number or type of arguments";
 
 fn error_reply(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
-    let (1, Some(Value::String(text))) = (args.len(), args.get(0)) else {
+    let (1, Some(Value::String(text))) = (args.len(), args.front()) else {
         return one(convert::failure(lua, WRONG_ARGUMENT, false)?);
     };
     let text = text.as_bytes();
@@ -191,7 +191,7 @@ fn error_reply(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
 }
 
 fn status_reply(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
-    let (1, Some(Value::String(text))) = (args.len(), args.get(0)) else {
+    let (1, Some(Value::String(text))) = (args.len(), args.front()) else {
         return one(convert::failure(lua, WRONG_ARGUMENT, false)?);
     };
     let status = lua.create_table_with_capacity(0, 1)?;
@@ -215,7 +215,7 @@ fn log(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
     if args.len() < 2 {
         return refuse("redis.log() requires two arguments or more.");
     }
-    match args::as_number(lua, args.get(0))? {
+    match args::as_number(lua, args.front())? {
         None => refuse("First argument must be a number (log level)."),
         Some(level) if !(LOG_DEBUG..=LOG_WARNING).contains(&args::whole(level)) => {
             refuse("Invalid debug level.")
@@ -228,7 +228,7 @@ fn setresp(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
     if args.len() != 1 {
         return refuse("redis.setresp() requires one argument.");
     }
-    let version = args::as_number(lua, args.get(0))?.map_or(0, args::whole);
+    let version = args::as_number(lua, args.front())?.map_or(0, args::whole);
     Slot::of(lua)?.session.protocol = match version {
         2 => Protocol::Two,
         3 => Protocol::Three,
@@ -242,7 +242,7 @@ fn set_repl(lua: &Lua, args: MultiValue) -> Result<MultiValue> {
     if args.len() != 1 {
         return refuse("redis.set_repl() requires two arguments.");
     }
-    let flags = args::as_number(lua, args.get(0))?.map_or(0, args::whole);
+    let flags = args::as_number(lua, args.front())?.map_or(0, args::whole);
     if flags & !REPL_ALL != 0 {
         return refuse("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
     }

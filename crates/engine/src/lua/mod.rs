@@ -14,6 +14,8 @@
 //! While a script runs, the engine's state lives in the virtual machine ([`Slot`]), where `redis.call` finds it; it is
 //! taken back when the script is over.
 
+#![allow(clippy::needless_pass_by_value, reason = "functions for Lua share one signature")]
+
 mod args;
 mod base;
 mod call;
@@ -135,8 +137,7 @@ struct Slot {
 
 impl Slot {
     fn empty() -> Self {
-        let session =
-            Session { client: ClientId(0), db: 0, protocol: Protocol::Two, origin: Origin::Script };
+        let session = Session { client: ClientId(0), db: 0, protocol: Protocol::Two, origin: Origin::Script };
         Self {
             state: State::default(),
             session,
@@ -325,7 +326,8 @@ impl Machine {
 fn report(lua: &Lua, args: MultiValue) -> mlua::Result<MultiValue> {
     const READ_ONLY: &[u8] = b"ERR err_handler_def:10: Attempt to modify a readonly table";
     let raised = args::at(&args, 1);
-    let again = matches!(&raised, Value::Error(error) if matches!(error.downcast_ref(), Some(Thrown::Pending)));
+    let again =
+        matches!(&raised, Value::Error(error) if matches!(error.downcast_ref(), Some(Thrown::Pending)));
     let mut place = if again { Slot::of(lua)?.place.take() } else { thrown::place(lua) };
     let text = if Slot::of(lua)?.stopped {
         b"ERR Script stopped: it has used up its instructions. What it wrote stays.".to_vec()

@@ -38,7 +38,10 @@ enum Length {
 /// What a capture holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
-    Text { start: usize, end: usize },
+    Text {
+        start: usize,
+        end: usize,
+    },
     /// Counted from 1.
     Place(usize),
 }

@@ -145,8 +145,12 @@ fn raw(lua: &Lua, globals: &Table) -> Result<Raw> {
 
 /// The parts of the `redis` table that are no plain functions.
 fn redis(lua: &Lua, redis: &Table) -> Result<()> {
-    redis.raw_set("call", lua.create_function(|lua, args| base::rust_code(lua, || call::call(lua, args)))?)?;
-    redis.raw_set("pcall", lua.create_function(|lua, args| base::rust_code(lua, || call::pcall(lua, args)))?)?;
+    redis
+        .raw_set("call", lua.create_function(|lua, args| base::rust_code(lua, || call::call(lua, args)))?)?;
+    redis.raw_set(
+        "pcall",
+        lua.create_function(|lua, args| base::rust_code(lua, || call::pcall(lua, args)))?,
+    )?;
     redis.raw_set("REDIS_VERSION", VERSION)?;
     for (name, number) in call::NUMBERS {
         redis.raw_set(*name, *number)?;

@@ -11,7 +11,8 @@ pub(super) struct Flags {
 }
 
 /// All that there are. Those about replicas, clusters and memory make no difference here.
-const KNOWN: [&[u8]; 5] = [b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys"];
+const KNOWN: [&[u8]; 5] =
+    [b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys"];
 
 /// The flags, and the script without them: the line's end stays, so that lines keep their numbers.
 pub(super) fn parse(script: &[u8]) -> Result<(Flags, &[u8]), Fault> {

@@ -513,7 +513,8 @@ fn any_script(g: &mut Gen) -> &'static str {
 const ARGUMENTS: &[&str] = &["none", "negative", "too many", "not a number", "no count", "keys only", "all"];
 
 fn arguments(g: &mut Gen) {
-    const BODY: &str = "return {#KEYS, #ARGV, KEYS[1] or 'nil', KEYS[2] or 'nil', ARGV[1] or 'nil', ARGV[2] or 'nil'}";
+    const BODY: &str =
+        "return {#KEYS, #ARGV, KEYS[1] or 'nil', KEYS[2] or 'nil', ARGV[1] or 'nil', ARGV[2] or 'nil'}";
     let command = g.pick(&["EVAL", "EVAL", "EVAL_RO"]);
     g.command(command).arg(BODY);
     match g.one_of(ARGUMENTS) {
@@ -531,8 +532,27 @@ fn arguments(g: &mut Gen) {
 }
 
 const COMMANDS: &[&str] = &[
-    "GET", "SET", "SET NX GET", "GETDEL", "GETEX", "SETRANGE", "GETRANGE", "APPEND", "INCRBY", "DECR", "MGET", "MSETNX",
-    "DEL", "EXISTS", "TYPE", "PTTL", "PEXPIRETIME", "COPY", "MOVE", "STRLEN", "TOUCH",
+    "GET",
+    "SET",
+    "SET NX GET",
+    "GETDEL",
+    "GETEX",
+    "SETRANGE",
+    "GETRANGE",
+    "APPEND",
+    "INCRBY",
+    "DECR",
+    "MGET",
+    "MSETNX",
+    "DEL",
+    "EXISTS",
+    "TYPE",
+    "PTTL",
+    "PEXPIRETIME",
+    "COPY",
+    "MOVE",
+    "STRLEN",
+    "TOUCH",
 ];
 
 /// A command of another family through a script: as it is, and caught.
@@ -567,8 +587,12 @@ fn time(g: &mut Gen) {
         Some("TIME") => "local a, b = redis.call('TIME'), redis.call('TIME') return {a[1], a[2], b[1], b[2]}",
         Some("TTL") => "redis.call('SET', KEYS[1], 'x', 'PX', 1500) return redis.call('TTL', KEYS[1])",
         Some("expires") => "redis.call('SET', KEYS[1], 'x', 'PX', 1) return redis.call('GET', KEYS[1])",
-        Some("ends") => "redis.call('SET', KEYS[1], 'x') redis.call('PEXPIRE', KEYS[1], -1) return redis.call('EXISTS', KEYS[1])",
-        _ => "redis.call('SET', KEYS[1], 'x', 'EX', 10) return {redis.call('PTTL', KEYS[1]), redis.call('PEXPIRETIME', KEYS[1])}",
+        Some("ends") => {
+            "redis.call('SET', KEYS[1], 'x') redis.call('PEXPIRE', KEYS[1], -1) return redis.call('EXISTS', KEYS[1])"
+        }
+        _ => {
+            "redis.call('SET', KEYS[1], 'x', 'EX', 10) return {redis.call('PTTL', KEYS[1]), redis.call('PEXPIRETIME', KEYS[1])}"
+        }
     };
     g.command("EVAL").arg(body).arg("1").key("string");
 }
@@ -600,7 +624,8 @@ fn shebang(g: &mut Gen) {
         "return redis.pcall('DEL', KEYS[1])",
         "return {1",
     ]);
-    let script = if line == "no end" { "#!lua flags=no-writes".to_owned() } else { format!("{line}\n{body}") };
+    let script =
+        if line == "no end" { "#!lua flags=no-writes".to_owned() } else { format!("{line}\n{body}") };
     let command = g.pick(&["EVAL", "EVAL", "EVAL_RO"]);
     g.command(command).arg(script).arg("1").key("string");
 }
@@ -614,7 +639,11 @@ fn read_only(g: &mut Gen) {
             "return redis.call('INCR')",
         ]),
         Some("publishes") => "return redis.call('PUBLISH', 'channel', 'x')",
-        Some("flagged") => g.pick(&["#!lua flags=no-writes\nreturn 1", "#!lua\nreturn 1", "#!lua flags=allow-stale\nreturn 1"]),
+        Some("flagged") => g.pick(&[
+            "#!lua flags=no-writes\nreturn 1",
+            "#!lua\nreturn 1",
+            "#!lua flags=allow-stale\nreturn 1",
+        ]),
         _ => "return {redis.call('GET', KEYS[1]), redis.call('EXISTS', KEYS[1])}",
     };
     g.command("EVAL_RO").arg(body).arg("1").key("string");
@@ -679,10 +708,12 @@ fn flush(g: &mut Gen) {
 }
 
 fn in_multi(g: &mut Gen) {
-    const BODY: &str = "redis.call('APPEND', KEYS[1], 'm') return {redis.call('GET', KEYS[1]), {double = 0.5}}";
+    const BODY: &str =
+        "redis.call('APPEND', KEYS[1], 'm') return {redis.call('GET', KEYS[1]), {double = 0.5}}";
     g.command("MULTI");
     // Options are counted with the first command, so all are chosen before the second.
-    let [by_sha, fails, broken, flush] = ["EVALSHA", "fails", "broken", "FLUSH"].map(|option| g.option(option));
+    let [by_sha, fails, broken, flush] =
+        ["EVALSHA", "fails", "broken", "FLUSH"].map(|option| g.option(option));
     g.command("EVAL").arg(BODY).arg("1").key("string");
     if by_sha {
         g.command("EVALSHA").arg(sha(BODY)).arg("1").key("string");
@@ -719,6 +750,12 @@ fn lines(g: &mut Gen) {
     ];
     let end = g.rng.usize(1..=lines.len());
     let mut script = lines[..end].join("\n");
-    script.push_str(g.pick(&["\nreturn f(key)", "\nreturn value", "\n\nreturn nosuch", "", "\nreturn string.find(value, '[')"]));
+    script.push_str(g.pick(&[
+        "\nreturn f(key)",
+        "\nreturn value",
+        "\n\nreturn nosuch",
+        "",
+        "\nreturn string.find(value, '[')",
+    ]));
     g.command("EVAL").arg(script).arg("1").key("string").value();
 }
