@@ -8,7 +8,8 @@
 //! - a command, a transaction and a script are each one step: nobody sees half of one, and [`Engine::take_effects`]
 //!   holds all of it or nothing.
 //!
-//! What it does not: read a clock, open a file or a socket, start a thread. Whoever runs it does that.
+//! What the state machine does not: read a clock, open a file or a socket, start a thread. `live`, behind the feature of that
+//! name, does all of that.
 
 mod args;
 mod blocking;
