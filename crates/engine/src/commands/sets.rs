@@ -119,7 +119,7 @@ fn spop(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
         cx.log(&[b"DEL", key]);
     } else {
         let mut effect: Vec<&[u8]> = vec![b"SREM", key];
-        effect.extend(taken.iter().take(1).map(Vec::as_slice));
+        effect.extend(taken.iter().map(Vec::as_slice));
         cx.log(&effect);
     }
     let mut taken = taken.into_iter().map(Reply::Bulk);
@@ -351,6 +351,22 @@ mod tests {
             assert_eq!(chosen.len(), count, "{chosen:?}");
         }
         assert!(met.iter().all(|times| (350..550).contains(times)), "{met:?}");
+    }
+
+    #[test]
+    fn what_chance_took_is_logged_by_name() {
+        let settings = crate::Settings { keeps_effects: true, ..crate::Settings::default() };
+        let now = crate::Time::from_millis(1);
+        let mut engine = crate::Engine::new(settings, now);
+        let client = engine.connect(now, String::new());
+        engine.execute(now, client, &[b"SADD", b"s", b"a", b"b", b"c", b"d", b"e"]);
+        engine.take_effects();
+        let outcome = engine.execute(now, client, &[b"SPOP", b"s", b"3"]);
+        let crate::Answer::Reply(Reply::Set(taken)) = outcome.answer else { panic!("{outcome:?}") };
+        let mut logged = b"*5\r\n$4\r\nSREM\r\n$1\r\ns\r\n".to_vec();
+        taken.iter().for_each(|member| member.encode(crate::Protocol::Two, &mut logged));
+        assert_eq!(taken.len(), 3);
+        assert_eq!(engine.take_effects().bytes(), logged);
     }
 
     #[test]

@@ -7,17 +7,18 @@ pub(crate) fn sets() -> Family {
     Family { templates: TEMPLATES, feed }
 }
 
-/// Puts a set somewhere: of integers, of anything, now and then a large one.
+/// Puts a set somewhere: of integers, of anything, now and then a large one; now and then something that is none.
 fn feed(g: &mut Gen) {
-    if g.one_in(5) {
-        g.command("SET").key("string").value();
-        g.command("XADD").key("stream").arg("*").arg("a").arg("b");
-    }
-    g.command("SADD").key("set");
     match g.rng.u32(..30) {
-        0 => integers(g, 500),
-        1..=12 => integers(g, 8),
-        _ => members(g, 6),
+        0..=5 => {
+            g.command("SET").key("string").value();
+        }
+        6..=11 => {
+            g.command("XADD").key("stream").arg("*").arg("a").arg("b");
+        }
+        12 => integers(g.command("SADD").key("set"), 500),
+        13..=20 => integers(g.command("SADD").key("set"), 8),
+        _ => members(g.command("SADD").key("set"), 6),
     }
 }
 
@@ -55,6 +56,7 @@ const TEMPLATES: &[Template] = &[
     }),
     Template::keyless("outgrown", &[], Exact, outgrown),
     Template::keyless("few left", &[], Exact, few_left),
+    Template::keyless("integers left", &[], Exact, integers_left),
     Template::keyless("watched", &["SADD", "SREM", "SMOVE", "SPOP", "SDIFFSTORE"], Exact, watched),
     Template::keyless("arity", &[], Exact, |g| {
         let words = g.pick(&[
@@ -137,6 +139,8 @@ fn smove(g: &mut Gen) {
 fn of_integers(g: &mut Gen, key: &str) {
     g.command("DEL").arg(key).compared(Success);
     g.command("SADD").arg(key).compared(Success);
+    integers(g, 30);
+    g.command("SREM").arg(key).compared(Success);
     integers(g, 30);
 }
 
@@ -297,6 +301,24 @@ fn few_left(g: &mut Gen) {
     g.command("SPOP").arg(key).within(1, i64::from(count)).compared(Shape);
     g.command("OBJECT ENCODING").arg(key).compared(Exact);
     g.command("DEL").arg(key);
+}
+
+/// Only integers are left of a set that had others: whether the result is a small one depends on the sizes.
+fn integers_left(g: &mut Gen) {
+    for (key, most) in [("set:0", 20), ("set:1", 4), ("set:2", 12)] {
+        g.command("DEL").arg(key).compared(Success);
+        g.command("SADD").arg(key).arg("x");
+        for _ in 0..g.rng.u32(1..most) {
+            g.within(0, 40);
+        }
+    }
+    let command = g.pick(&["SDIFFSTORE", "SDIFFSTORE", "SINTERSTORE", "SUNIONSTORE"]);
+    g.command(command).arg("set:2").arg("set:0").arg("set:1").compared(Exact);
+    for _ in 0..g.rng.u32(..4) {
+        let other = g.pick(&["set:1", "set:1", "set:1", "set:2", "none:1"]);
+        g.arg(other);
+    }
+    g.command("OBJECT ENCODING").arg("set:2");
 }
 
 /// Whether a change breaks a transaction of somebody else.

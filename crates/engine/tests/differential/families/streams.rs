@@ -7,18 +7,19 @@ pub(crate) fn streams() -> Family {
     Family { templates: TEMPLATES, feed }
 }
 
-/// Puts a few entries somewhere, in most cases into a stream that begins anew.
+/// Puts a few entries somewhere, in most cases into a stream that begins anew; now and then something that is none.
 fn feed(g: &mut Gen) {
-    if g.one_in(5) {
-        g.command("SET").key("string").value();
-        g.command("SADD").key("set").value();
+    if g.one_in(3) {
+        let (command, of) = g.pick(&[("SET", "string"), ("SADD", "set")]);
+        g.command(command).key(of).value();
+        return;
     }
     let key = g.key_name("stream");
-    if !g.one_in(3) {
+    if key.starts_with("stream") && !g.one_in(3) {
         g.command("DEL").arg(key.as_str());
     }
     let mut millis = g.rng.u32(..4);
-    for _ in 0..g.rng.u32(1..7) {
+    for _ in 0..g.rng.u32(1..6) {
         let number = g.rng.u32(..3);
         g.command("XADD").arg(key.as_str()).arg(format!("{millis}-{number}"));
         fields(g);
@@ -59,6 +60,7 @@ const TEMPLATES: &[Template] = &[
     }),
     Template::new("XTRIM", TRIM, Exact, xtrim),
     Template::keyless("many", &["MAXLEN", "MINID", "LIMIT", "XDEL"], Exact, many),
+    Template::keyless("set back", &[], Exact, set_back),
     Template::new("XDEL", &["several"], Exact, |g| {
         g.command("XDEL").key("stream");
         id(g);
@@ -256,8 +258,13 @@ fn many(g: &mut Gen) {
 
 /// Its ids. A node is full when it has many entries or large ones.
 fn long_stream(g: &mut Gen, key: &str) -> Vec<String> {
-    let large = !g.one_in(8);
-    let count = g.rng.u32(if large { 5..30 } else { 90..230 });
+    let large = !g.one_in(20);
+    let same = g.one_in(3).then(|| at_an_edge(g));
+    let count = g.rng.u32(match same {
+        Some(_) => 15..45,
+        None if large => 5..20,
+        None => 90..230,
+    });
     let step = g.pick(&[1, 1, 1, 50, 5000, 3_000_000]);
     let mut millis: u64 = 0;
     (0..count)
@@ -265,14 +272,53 @@ fn long_stream(g: &mut Gen, key: &str) -> Vec<String> {
             millis += g.rng.u64(1..=step);
             let id = format!("{millis}-{}", g.rng.u64(..=2 * step));
             g.command("XADD").arg(key).arg(id.as_str());
-            if large {
-                let (field, value) = (g.rng.usize(..100), g.rng.usize(..1500));
-                g.arg(vec![b'f'; field]).arg(vec![b'v'; value]);
+            match &same {
+                Some(value) => (0..60).for_each(|_| {
+                    g.arg("f").arg(value.as_str());
+                }),
+                None if large => {
+                    let (field, value) = (g.rng.usize(..100), g.rng.usize(..1500));
+                    g.arg(vec![b'f'; field]).arg(vec![b'v'; value]);
+                    fields(g);
+                }
+                None => fields(g),
             }
-            fields(g);
             id
         })
         .collect()
+}
+
+/// A value near one from which on the server needs more bytes for it.
+fn at_an_edge(g: &mut Gen) -> String {
+    if g.one_in(3) {
+        let length = g.pick(&[63, 125, 126]) + g.rng.usize(..3);
+        return "v".repeat(length);
+    }
+    let edge: i64 = g.pick(&[0, 127, 4095, -4096, 32_767, -32_768, 8_388_607, -8_388_608, 2_147_483_647]);
+    (edge + g.rng.i64(-1..=1)).to_string()
+}
+
+/// New entries after an id that is less than one that was removed.
+fn set_back(g: &mut Gen) {
+    let key = "stream:2";
+    g.command("DEL").arg(key).compared(Success);
+    for millis in [2, 4, 6] {
+        g.command("XADD").arg(key).arg(format!("{millis}-0")).arg("a").arg("b").compared(Exact);
+    }
+    g.command("XDEL").arg(key).arg("6-0");
+    for _ in 0..g.rng.u32(1..3) {
+        g.command("XSETID").arg(key).within(3, 6);
+        for millis in [5, 7] {
+            g.command("XADD").arg(key).arg(format!("{millis}-*")).arg("a").arg("b");
+        }
+        let id = format!("{}-1", g.rng.u32(2..9));
+        match g.rng.u32(..4) {
+            0 => g.command("XDEL").arg(key).arg(id),
+            _ => g.command("XTRIM").arg(key).arg("MINID").arg(id),
+        };
+        g.command("XRANGE").arg(key).within(0, 6).within(3, 9);
+    }
+    g.command("XINFO STREAM").arg(key);
 }
 
 fn xrange(g: &mut Gen, command: &str, first: &str, last: &str) {
