@@ -112,7 +112,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     if text == "0" || text == "0s" {
         return Ok(Duration::ZERO);
     }
-    keyplane_schema::parse_duration(text).map_err(|error| error.to_string())
+    keyplane_schema::parse_duration(text)
 }
 
 #[derive(Debug, ClapArgs)]

@@ -88,7 +88,7 @@ impl Depot {
         let key = self.keys.parcel(&self.town, &Parcel::new(&number)?);
         self.courier.run(key.hset([("state", "on the road"), ("by", courier.as_str())])).await?;
         let count = self.board.run(carried.get()).await?;
-        let count = count.and_then(|text| String::from_utf8(text.into()).ok()?.parse().ok()).unwrap_or(0);
+        let count = count.and_then(|text| String::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
         Ok(Some((number, count)))
     }
 
@@ -119,9 +119,9 @@ impl Depot {
             let left = self.board.run(key.pttl()).await?;
             let Ok(left) = u64::try_from(left) else { continue };
             let fields = self.board.run(key.hmget(["state", "to"])).await?;
-            let mut texts = fields.into_iter().map(|field| {
-                field.and_then(|bytes| String::from_utf8(bytes.into()).ok()).unwrap_or_default()
-            });
+            let mut texts = fields
+                .into_iter()
+                .map(|field| field.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default());
             shown.push(Shown {
                 key: key.to_string(),
                 state: texts.next().unwrap_or_default(),
