@@ -118,7 +118,16 @@ fn a_user_who_may_not_even_ask_for_info_is_told_what_is_missing() {
 }
 
 #[test]
-fn a_url_that_is_none_is_exit_2_and_so_is_no_url() {
+fn without_a_url_it_is_the_embedded_store_in_the_state_directory() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::new().set("HOME", &home.path().display().to_string());
+    let ended = folder.run(&["ping"]);
+    assert!(ended.code == 0 && ended.says("embedded:") && ended.says("7.0.15"), "{ended:?}");
+    assert!(home.path().join(".local/state/keyplane/keyplane.aof").exists());
+}
+
+#[test]
+fn a_url_that_is_none_is_exit_2_and_so_is_no_place_for_the_default() {
     for (url, said) in [
         ("localhost:6379", "--url: `url` does not begin with a scheme"),
         ("http://localhost", "scheme that is not known"),
@@ -126,17 +135,13 @@ fn a_url_that_is_none_is_exit_2_and_so_is_no_url() {
         ("redis+sentinel://localhost", "name of the master"),
         ("redis+cluster://localhost/1", "database 0 only"),
         ("redis://node:hunter2@localhost", "--url carries a password"),
-        ("embedded:here", "no embedded store yet"),
     ] {
         each(&Folder::new(), Some(url), |ended| {
             assert!(ended.code == 2 && ended.says(said) && !ended.says("hunter2"), "{url}: {ended:?}");
         });
     }
     each(&Folder::new(), None, |ended| {
-        assert!(ended.code == 2 && ended.says("no store is named: "), "{ended:?}");
-        assert!(
-            ended.says("give --url redis://127.0.0.1:6379, set KEYPLANE_URL, or put url in keyplane.toml")
-        );
+        assert!(ended.code == 2 && ended.says("neither XDG_STATE_HOME nor HOME names one"), "{ended:?}");
     });
     let server = Server::start(Program::Redis, &Settings::tcp());
     let report = keyplane(&["ping", "--url", &server.url().replace("redis:", "redis+cluster:")]);
