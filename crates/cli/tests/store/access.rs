@@ -119,11 +119,10 @@ fn a_user_who_may_not_even_ask_for_info_is_told_what_is_missing() {
 
 #[test]
 fn without_a_url_it_is_the_embedded_store_in_the_state_directory() {
-    let home = tempfile::tempdir().unwrap();
-    let folder = Folder::new().set("HOME", &home.path().display().to_string());
+    let folder = Folder::new();
     let ended = folder.run(&["ping"]);
     assert!(ended.code == 0 && ended.says("embedded:") && ended.says("7.0.15"), "{ended:?}");
-    assert!(home.path().join(".local/state/keyplane/keyplane.aof").exists());
+    assert!(folder.path().join(".local/state/keyplane/keyplane.aof").exists());
 }
 
 #[test]
@@ -140,7 +139,7 @@ fn a_url_that_is_none_is_exit_2_and_so_is_no_place_for_the_default() {
             assert!(ended.code == 2 && ended.says(said) && !ended.says("hunter2"), "{url}: {ended:?}");
         });
     }
-    each(&Folder::new(), None, |ended| {
+    each(&Folder::new().set("HOME", ""), None, |ended| {
         assert!(ended.code == 2 && ended.says("neither XDG_STATE_HOME nor HOME names one"), "{ended:?}");
     });
     let server = Server::start(Program::Redis, &Settings::tcp());

@@ -60,6 +60,8 @@ impl Folder {
                 command.env_remove(name);
             }
         }
+        // Nobody's own store is looked into.
+        command.env("HOME", self.path()).env_remove("XDG_STATE_HOME");
         command.current_dir(self.path()).env("NO_COLOR", "1").args(args);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
