@@ -290,7 +290,7 @@ pub(crate) fn sequence(seed: u64, families: &[Family], coverage: &Coverage) -> V
     const STEPS: usize = 200;
     let mut g = Gen::new(seed);
     let mut steps = Vec::new();
-    let feeders = crate::families::all();
+    let feeders = crate::families::feeders();
     for family in feeders.iter().chain(&feeders).chain(families) {
         feed(&mut g, family, &mut steps);
     }

@@ -330,7 +330,10 @@ impl<'r> Run<'r> {
     ) -> Result<(), String> {
         let is_exec = name.eq_ignore_ascii_case(b"EXEC");
         let parts = if is_exec { std::mem::take(&mut self.queued[client]) } else { Vec::new() };
-        if name.eq_ignore_ascii_case(b"DISCARD") || name.eq_ignore_ascii_case(b"MULTI") {
+        // One that is refused changes nothing.
+        if name.eq_ignore_ascii_case(b"DISCARD")
+            || (name.eq_ignore_ascii_case(b"MULTI") && *reply == Reply::Ok)
+        {
             self.queued[client].clear();
         }
         let mut all = self.frames(self.clients[client].0, reply);

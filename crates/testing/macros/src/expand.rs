@@ -164,7 +164,7 @@ mod tests {
         let function = "async fn it(place: Place) {}";
         assert_eq!(
             expand("only(reddis)", function),
-            "error: no kind of store is `reddis`: there are redis, unix, tls, valkey, cluster, sentinel"
+            "error: no kind of store is `reddis`: there are redis, unix, tls, valkey, cluster, sentinel, embedded"
         );
         assert_eq!(
             expand("just(redis)", function),

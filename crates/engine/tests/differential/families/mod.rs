@@ -26,13 +26,17 @@ pub(crate) use strings::strings;
 pub(crate) use transactions::transactions;
 pub(crate) use zsets::zsets;
 
-/// Every family.
+/// Those that put something under keys.
+pub(crate) fn feeders() -> Vec<Family> {
+    vec![hashes(), keys(), lists(), sets(), streams(), strings(), zsets()]
+}
+
+/// Every family but that of channels: when several keys end at once, who listens may hear of them in any order.
 pub(crate) fn all() -> Vec<Family> {
     vec![
         hashes(),
         keys(),
         lists(),
-        pubsub(),
         scripting(),
         server(),
         sets(),
