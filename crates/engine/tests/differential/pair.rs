@@ -135,6 +135,8 @@ struct Run<'r> {
     /// What was logged.
     effects: Vec<u8>,
     asks_how_idle: bool,
+    /// Time has passed and nobody has looked: to ask for a type would be to look.
+    quiet: bool,
 }
 
 fn asks_how_idle(step: &Step) -> bool {
@@ -220,6 +222,7 @@ impl<'r> Run<'r> {
             inspector,
             effects: Vec::new(),
             asks_how_idle,
+            quiet: false,
         }
     }
 
@@ -244,7 +247,7 @@ impl<'r> Run<'r> {
                 {
                     let first_key =
                         args.iter().skip(1).find(|arg| TYPES.iter().any(|of| arg.starts_with(of.as_bytes())));
-                    let of = first_key.map_or("none", |key| self.type_of(key));
+                    let of = first_key.filter(|_| !self.quiet).map_or("none", |key| self.type_of(key));
                     coverage.count(template, options, of);
                 }
                 if happens {
@@ -274,6 +277,7 @@ impl<'r> Run<'r> {
             b"!quietly" if self.blocked.iter().any(Option::is_some) => self.advance(millis()),
             b"!quietly" => {
                 self.rig.server.advance(Duration::from_millis(millis()));
+                self.quiet = true;
                 Ok(())
             }
             _ => panic!("{words:?} is nothing that happens"),
@@ -499,6 +503,7 @@ impl<'r> Run<'r> {
     }
 
     fn advance(&mut self, millis: u64) -> Result<(), String> {
+        self.quiet = false;
         self.rig.server.advance(Duration::from_millis(millis));
         if self.asks_how_idle {
             self.rig.wait_for_timer();
