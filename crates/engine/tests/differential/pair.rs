@@ -259,7 +259,12 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Without removing one whose end has come, as TYPE would.
     fn type_of(&mut self, key: &[u8]) -> &'static str {
+        let found = self.engine.execute(self.rig.now(), self.inspector, &[b"KEYS", key]).answer;
+        if found == Answer::Reply(Reply::Array(Vec::new())) {
+            return "none";
+        }
         let outcome = self.engine.execute(self.rig.now(), self.inspector, &[b"TYPE", key]);
         match outcome.answer {
             Answer::Reply(Reply::Status(name)) => TYPES.into_iter().find(|of| *of == name).unwrap_or("none"),
