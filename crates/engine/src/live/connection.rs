@@ -99,6 +99,8 @@ impl Connection {
             }
             Then::End => return Err(Closed),
         };
+        // Nothing else here has to wait: without this, a caller in a loop would keep its thread from all others.
+        tokio::task::coop::consume_budget().await;
         match self.inner.kept(position).await {
             Ok(()) => Ok(reply),
             Err(why) => Ok(Reply::Error(Fault::new(format!("MISCONF the log cannot be written: {why}")))),
