@@ -115,16 +115,23 @@ async fn measure<R: Clone>(rig: &R, tasks: usize, make: Make<R>, lasts: Duration
     }
 }
 
-/// User and system time of this process so far, in the kernel's ticks of 10 ms.
 fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    cpu_seconds_of(std::process::id())
+}
+
+/// User and system time of a process so far, in the kernel's ticks of 10 ms.
+#[must_use]
+pub fn cpu_seconds_of(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
     let ticks =
         |index: usize| fields.get(index).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     (ticks(11) + ticks(12)) / 100.0
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The one in the middle.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -43,26 +43,37 @@ impl<'a> Context<'a> {
 
     /// Whatever the key holds, for reading.
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<&Entry> {
-        if self.find_mut(key).is_some() {
-            self.state.stats.hits += 1;
-        } else {
+        let Some(number) = self.number(key) else {
             self.state.stats.misses += 1;
             self.notify(Class::Missed, "keymiss", key);
-        }
-        self.state.dbs[self.session.db].get(key)
+            return None;
+        };
+        self.state.stats.hits += 1;
+        let seen = self.state.now.seconds() as u32;
+        let entry = self.db().at_mut(number)?;
+        entry.seen = seen;
+        Some(entry)
     }
 
     /// Whatever the key holds.
     pub(crate) fn find_mut(&mut self, key: &[u8]) -> Option<&mut Entry> {
-        let now = self.state.now;
-        let entry = self.state.dbs[self.session.db].get(key)?;
-        if entry.is_over(now.millis()) {
+        let number = self.number(key)?;
+        let seen = self.state.now.seconds() as u32;
+        let entry = self.db().at_mut(number)?;
+        entry.seen = seen;
+        Some(entry)
+    }
+
+    /// Where the key is, unless its end has come.
+    fn number(&mut self, key: &[u8]) -> Option<usize> {
+        let now = self.state.now.millis();
+        let db = &self.state.dbs[self.session.db];
+        let number = db.number(key)?;
+        if db.at(number)?.1.is_over(now) {
             self.state.expire_if_over(self.session.db, key);
             return None;
         }
-        let entry = self.state.dbs[self.session.db].get_mut(key)?;
-        entry.seen = now.seconds() as u32;
-        Some(entry)
+        Some(number)
     }
 
     /// Of this type, for reading.
@@ -100,11 +111,11 @@ impl<'a> Context<'a> {
     }
 
     fn put_with(&mut self, key: &[u8], value: Value, keep_end: bool) {
-        let is_new = self.find_mut(key).is_none();
+        let there = self.number(key);
         let seen = self.state.now.seconds() as u32;
         let can_be_waited_for = matches!(value, Value::List(_) | Value::Zset(_) | Value::Stream(_));
-        self.db().put(key, value, keep_end, seen);
-        if is_new {
+        self.db().put(key, there, value, keep_end, seen);
+        if there.is_none() {
             if can_be_waited_for {
                 self.feed(key);
             }

@@ -1,6 +1,7 @@
 //! One numbered database: keys, their values and their ends.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -19,7 +20,9 @@ pub(crate) type Name = Arc<[u8]>;
 pub(crate) struct Entry {
     pub(crate) value: Value,
     /// Milliseconds since 1970.
-    expires: Option<u64>,
+    expires: Option<NonZeroU64>,
+    /// Where it stands among the ends, which is never later than it ends.
+    queued: Option<NonZeroU64>,
     /// When it was last looked at, in seconds since 1970.
     pub(crate) seen: u32,
     /// The last picture that has it.
@@ -37,7 +40,11 @@ pub(crate) enum Pictured {
 #[derive(Debug, Default)]
 pub(crate) struct Db {
     entries: IndexMap<Name, Entry, Hashing>,
-    ends: BTreeSet<(u64, Name)>,
+    /// Keys that may end then. One whose end was put off or taken away stays until its turn comes: most keys that end are
+    /// written again and again, and would be moved each time.
+    ends: BTreeSet<(NonZeroU64, Name)>,
+    /// How many of the keys end.
+    ending: usize,
     picture: Option<Picture>,
 }
 
@@ -48,7 +55,7 @@ impl Db {
 
     /// How many of them end.
     pub(crate) fn ending(&self) -> usize {
-        self.ends.len()
+        self.ending
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<&Entry> {
@@ -60,6 +67,20 @@ impl Db {
         self.entries.get_mut(key)
     }
 
+    /// The number of a key, until the next change of any.
+    pub(crate) fn number(&self, key: &[u8]) -> Option<usize> {
+        self.entries.get_index_of(key)
+    }
+
+    /// What the key of that number holds, for changing.
+    pub(crate) fn at_mut(&mut self, number: usize) -> Option<&mut Entry> {
+        let (key, entry) = self.entries.get_index_mut(number)?;
+        if let Some(picture) = &mut self.picture {
+            picture.take(key, entry);
+        }
+        Some(entry)
+    }
+
     /// The key with that number.
     pub(crate) fn at(&self, number: usize) -> Option<(&Name, &Entry)> {
         self.entries.get_index(number)
@@ -69,53 +90,85 @@ impl Db {
         self.entries.iter()
     }
 
-    /// Puts a value in place of what is there. Its end stays when asked to.
-    pub(crate) fn put(&mut self, key: &[u8], value: Value, keep_end: bool, seen: u32) {
-        if let Some(entry) = self.get_mut(key) {
+    /// Puts a value in place of what is there, at that number if there is something. Its end stays when asked to.
+    pub(crate) fn put(&mut self, key: &[u8], there: Option<usize>, value: Value, keep_end: bool, seen: u32) {
+        if let Some(entry) = there.and_then(|number| self.at_mut(number)) {
             entry.value = value;
             entry.seen = seen;
-            if !keep_end {
-                self.persist(key);
-            }
+            let ended = !keep_end && entry.expires.take().is_some();
+            self.ending -= usize::from(ended);
             return;
         }
         let picture = self.picture.as_ref().map_or(0, |picture| picture.number);
-        self.entries.insert(key.into(), Entry { value, expires: None, seen, picture });
+        self.entries.insert(key.into(), Entry { value, expires: None, queued: None, seen, picture });
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Entry> {
         self.write_down(key);
-        let (name, entry) = self.entries.swap_remove_full(key).map(|(_, name, entry)| (name, entry))?;
-        if let Some(expires) = entry.expires {
-            self.ends.remove(&(expires, name));
+        let (_, name, entry) = self.entries.swap_remove_full(key)?;
+        if let Some(queued) = entry.queued {
+            self.ends.remove(&(queued, name));
         }
+        self.ending -= usize::from(entry.expires.is_some());
         Some(entry)
     }
 
-    /// Whether there is such a key.
+    /// Whether there is such a key. A moment before the first millisecond of 1970 is none.
     pub(crate) fn expire_at(&mut self, key: &[u8], at: u64) -> bool {
         self.write_down(key);
         let Some((_, name, entry)) = self.entries.get_full_mut(key) else { return false };
-        let name = Arc::clone(name);
-        if let Some(before) = entry.expires.replace(at) {
+        let at = NonZeroU64::new(at).unwrap_or(NonZeroU64::MIN);
+        self.ending += usize::from(entry.expires.replace(at).is_none());
+        if entry.queued.is_none_or(|queued| at < queued) {
+            let before = entry.queued.replace(at);
+            let name = Arc::clone(name);
+            self.queue(name, before, at);
+        }
+        true
+    }
+
+    fn queue(&mut self, name: Name, before: Option<NonZeroU64>, at: NonZeroU64) {
+        if let Some(before) = before {
             self.ends.remove(&(before, Arc::clone(&name)));
         }
         self.ends.insert((at, name));
-        true
     }
 
     /// Whether there was an end.
     pub(crate) fn persist(&mut self, key: &[u8]) -> bool {
-        self.write_down(key);
-        let Some((_, name, entry)) = self.entries.get_full_mut(key) else { return false };
-        let Some(before) = entry.expires.take() else { return false };
-        let name = Arc::clone(name);
-        self.ends.remove(&(before, name));
-        true
+        let ended = self.get_mut(key).is_some_and(|entry| entry.expires.take().is_some());
+        self.ending -= usize::from(ended);
+        ended
     }
 
-    pub(crate) fn first_end(&self) -> Option<&(u64, Name)> {
-        self.ends.first()
+    /// A moment at or before that at which the first key ends.
+    pub(crate) fn first_end(&self) -> Option<u64> {
+        self.ends.first().map(|(at, _)| at.get())
+    }
+
+    /// A key whose end has come. Looks at so many at most, and counts them off.
+    pub(crate) fn over(&mut self, now_millis: u64, left: &mut usize) -> Option<Name> {
+        while *left > 0
+            && let Some((at, name)) = self.ends.first()
+            && now_millis > at.get()
+        {
+            *left -= 1;
+            let (at, name) = (*at, Arc::clone(name));
+            let entry = self.entries.get_mut(&name);
+            match entry.as_ref().and_then(|entry| entry.expires) {
+                Some(expires) if expires == at => return Some(name),
+                later => {
+                    if let Some(entry) = entry {
+                        entry.queued = later;
+                    }
+                    match later {
+                        Some(later) => self.queue(name, Some(at), later),
+                        None => drop(self.ends.remove(&(at, name))),
+                    }
+                }
+            }
+        }
+        None
     }
 
     pub(crate) fn clear(&mut self) {
@@ -136,9 +189,8 @@ impl Db {
     /// Writes a key down that is in no picture yet.
     fn write_down(&mut self, key: &[u8]) {
         let Some(picture) = &mut self.picture else { return };
-        if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.picture != picture.number) {
-            entry.picture = picture.number;
-            write_down(key, entry, &mut picture.out);
+        if let Some(entry) = self.entries.get_mut(key) {
+            picture.take(key, entry);
         }
     }
 
@@ -149,11 +201,8 @@ impl Db {
         let from = picture.below.min(self.entries.len());
         let to = from.saturating_sub(keys);
         for place in (to..from).rev() {
-            if let Some((key, entry)) = self.entries.get_index_mut(place)
-                && entry.picture != picture.number
-            {
-                entry.picture = picture.number;
-                write_down(key, entry, &mut picture.out);
+            if let Some((key, entry)) = self.entries.get_index_mut(place) {
+                picture.take(key, entry);
             }
         }
         picture.below = to;
@@ -166,13 +215,23 @@ impl Db {
     }
 }
 
+impl Picture {
+    /// Writes a key down, once.
+    fn take(&mut self, key: &[u8], entry: &mut Entry) {
+        if entry.picture != self.number {
+            entry.picture = self.number;
+            write_down(key, entry, &mut self.out);
+        }
+    }
+}
+
 impl Entry {
     pub(crate) fn expires(&self) -> Option<u64> {
-        self.expires
+        self.expires.map(NonZeroU64::get)
     }
 
     pub(crate) fn is_over(&self, now_millis: u64) -> bool {
         // A key lives through the millisecond at which it ends.
-        self.expires.is_some_and(|at| now_millis > at)
+        self.expires.is_some_and(|at| now_millis > at.get())
     }
 }

@@ -102,23 +102,18 @@ impl State {
     pub(crate) fn expire_due(&mut self, most: usize) {
         let mut left = most;
         for db in 0..self.dbs.len() {
-            while left > 0
-                && let Some((at, key)) = self.dbs[db].first_end()
-                && self.now.millis() > *at
-            {
-                let key = Name::clone(key);
+            while let Some(key) = self.dbs[db].over(self.now.millis(), &mut left) {
                 self.expire_if_over(db, &key);
                 self.effects.end_step();
-                left -= 1;
             }
         }
     }
 
-    /// When the next key or wait ends.
+    /// When the next key or wait ends, or may.
     pub(crate) fn next_deadline(&self) -> Option<Time> {
         // A key lives through its last millisecond.
         let keys =
-            self.dbs.iter().filter_map(Db::first_end).map(|(at, _)| Time::from_millis(at.saturating_add(1)));
+            self.dbs.iter().filter_map(Db::first_end).map(|at| Time::from_millis(at.saturating_add(1)));
         keys.chain(self.waiting.next_end()).min()
     }
 

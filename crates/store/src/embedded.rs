@@ -102,7 +102,9 @@ impl Local {
         &self,
         batch: impl Iterator<Item = Vec<&[u8]>>,
     ) -> Result<Vec<Reply>, WireError> {
-        let replies = self.connection.execute_all(batch).await;
+        // Before the engine is asked: others wait for it.
+        let batch: Vec<_> = batch.collect();
+        let replies = self.connection.execute_all(&batch).await;
         let replies = replies.map_err(|error| WireError::Broken(error.to_string()))?;
         Ok(replies.into_iter().map(Reply::from).collect())
     }

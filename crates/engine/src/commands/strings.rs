@@ -106,8 +106,12 @@ fn set(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let end = options.end(cx, "set")?;
     let key = args[1];
     let before = if options.get { Some(get(cx, args)?) } else { None };
-    let present = cx.find_mut(key).is_some();
-    if (options.if_absent && present) || (options.if_present && !present) {
+    let wanted = match (options.if_absent, options.if_present) {
+        (true, _) => cx.find_mut(key).is_none(),
+        (_, true) => cx.find_mut(key).is_some(),
+        _ => true,
+    };
+    if !wanted {
         return Ok(before.unwrap_or(Reply::Nil));
     }
     store(cx, key, args[2], options.keep_end);

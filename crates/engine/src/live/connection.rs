@@ -48,25 +48,29 @@ impl Connection {
     }
 
     /// Several commands, with no command of another client between them and one wait for all that they changed.
-    pub async fn execute_all<'a, I>(&self, batch: I) -> Result<Vec<Reply>, Closed>
-    where
-        I: IntoIterator<Item = Vec<&'a [u8]>>,
-    {
-        let mut all = Vec::new();
+    pub async fn execute_all(&self, batch: &[Vec<&[u8]>]) -> Result<Vec<Reply>, Closed> {
+        let mut all = Vec::with_capacity(batch.len());
         let mut last = 0;
         {
             let mut engine = self.inner.lock();
             for args in batch {
-                let (then, position) = self.run(&mut engine, &args);
+                let (then, position) = self.run(&mut engine, args);
                 last = last.max(position);
                 all.push(then);
             }
         }
         let mut replies = Vec::with_capacity(all.len());
         for then in all {
-            replies.push(self.finish(then, last).await?);
+            replies.push(match then {
+                Then::Tell(reply) => reply,
+                then => self.finish(then, last).await?,
+            });
         }
-        Ok(replies)
+        // Whatever the others said: nothing counts before it is kept.
+        match self.finish(Then::Tell(Reply::Nil), last).await? {
+            Reply::Error(fault) => Ok(vec![Reply::Error(fault); replies.len()]),
+            _ => Ok(replies),
+        }
     }
 
     fn run(&self, engine: &mut Engine, args: &[&[u8]]) -> (Then, u64) {

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -178,7 +178,17 @@ fn open_log(folder: &Path, fsync: Fsync, engine: &mut Engine) -> Result<(Writer,
 }
 
 impl Inner {
+    /// Whoever has the engine is done within microseconds, mostly: looking again and again costs less than being put to
+    /// sleep and woken.
     fn lock(&self) -> MutexGuard<'_, Engine> {
+        const LOOKS: usize = 400;
+        for _ in 0..LOOKS {
+            match self.engine.try_lock() {
+                Ok(engine) => return engine,
+                Err(TryLockError::Poisoned(engine)) => return engine.into_inner(),
+                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            }
+        }
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

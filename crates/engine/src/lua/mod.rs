@@ -277,40 +277,44 @@ impl Machine {
         read_only: bool,
         dice: &mut Dice,
     ) -> Answer {
-        let session = Session { origin: Origin::Script, protocol: Protocol::Two, ..call.caller };
-        self.fill(Slot {
-            session,
-            read_only,
-            stopwatch: call.stopwatch,
-            dice: *dice,
-            budget: state.config.script_budget,
-            sha: call.sha,
-            state: std::mem::take(state),
-            ..Slot::empty()
-        });
+        let broken = |error: mlua::Error| broken(&error);
+        self.begin(state, call, read_only, *dice).map_err(broken)?;
         let called = [Value::Function(function.clone())].into_iter().collect();
         let outcome = base::call_with(&self.lua, called, |raw| &raw.report);
-        let slot = self.fill(Slot::empty());
-        *state = slot.state;
-        *dice = slot.dice;
+        let (protocol, failure) = self.end(state, dice).map_err(broken)?;
         let answer = match outcome {
-            Ok(Ok(values)) => {
-                let value = args::at(&values, 1);
-                convert::to_reply(&value, slot.session.protocol).map_err(|error| broken(&error))
-            }
-            Ok(Err(raised)) => Err(slot.failure.unwrap_or_else(|| unreported(call.sha, &raised))),
-            Err(error) => Err(broken(&error)),
+            Ok(Ok(values)) => convert::to_reply(&args::at(&values, 1), protocol).map_err(broken),
+            Ok(Err(raised)) => Err(failure.unwrap_or_else(|| unreported(call.sha, &raised))),
+            Err(error) => Err(broken(error)),
         };
         self.tidy();
         answer
     }
 
-    /// Puts something into the slot; what was there.
-    fn fill(&self, slot: Slot) -> Slot {
-        match Slot::of(&self.lua) {
-            Ok(mut held) => std::mem::replace(&mut *held, slot),
-            Err(_) => slot,
-        }
+    /// Hands the state over to the script.
+    fn begin(&self, state: &mut State, call: &Call<'_>, read_only: bool, dice: Dice) -> mlua::Result<()> {
+        let mut slot = Slot::of(&self.lua)?;
+        let slot = &mut *slot;
+        slot.session = Session { origin: Origin::Script, protocol: Protocol::Two, ..call.caller };
+        slot.read_only = read_only;
+        slot.stopwatch = call.stopwatch;
+        slot.dice = dice;
+        slot.budget = state.config.script_budget;
+        slot.sha = call.sha;
+        std::mem::swap(&mut slot.state, state);
+        Ok(())
+    }
+
+    /// Takes it back. What the script wanted to speak, and why it failed if it did.
+    fn end(&self, state: &mut State, dice: &mut Dice) -> mlua::Result<(Protocol, Option<Fault>)> {
+        let mut slot = Slot::of(&self.lua)?;
+        std::mem::swap(&mut slot.state, state);
+        *dice = slot.dice;
+        slot.stopped = false;
+        slot.handlers.clear();
+        (slot.raised, slot.place) = (None, None);
+        slot.passed.clear();
+        Ok((slot.session.protocol, slot.failure.take()))
     }
 
     /// Lua collects its garbage as it allocates, but not when it has run out of memory.
