@@ -10,6 +10,7 @@
 )]
 
 mod args;
+mod clients;
 mod command;
 mod generated;
 mod needs;
@@ -79,7 +80,8 @@ Steps, in order:
         "
 Environment:
   KEYPLANE_VALKEY_SERVER   a valkey-server to test against; empty: do without
-  CARGO_TARGET_DIR         where builds, the fetched valkey-server and the list of skips go
+  KEYPLANE_CLIENTS         a folder with redis-py in python/ and ioredis in node/; empty: do without
+  CARGO_TARGET_DIR         where builds, what was fetched and the list of skips go
 
 Exit codes: 0 all passed, 1 something failed or is missing, 2 usage.
 ",

@@ -11,21 +11,25 @@ use crate::command::{self, cargo, duration};
 use crate::generated;
 use crate::needs::{self, Need};
 use crate::place::Place;
-use crate::valkey;
+use crate::{clients, valkey};
 
 /// The whole of `test` stays under this, so a single step that reaches it hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 const BENCH_LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// The targets with the folder their seeds come from, ten minutes in all. The limit leaves room for the build.
-const FUZZ_TARGETS: [(&str, &str); 4] = [
-    ("contract", "tests/bad"),
-    ("tables", "fuzz/tables"),
-    ("matcher", "fuzz/keys"),
-    ("script", "tests/bad_scripts"),
+/// The crates with their targets and the folder whose files these begin with, twelve minutes in all. The limit leaves room
+/// for the build.
+const FUZZ_TARGETS: [(&str, &str, &str); 7] = [
+    ("schema", "contract", "tests/bad"),
+    ("schema", "tables", "fuzz/tables"),
+    ("schema", "matcher", "fuzz/keys"),
+    ("schema", "script", "tests/bad_scripts"),
+    ("engine", "resp", "fuzz/requests"),
+    ("engine", "commands", "fuzz/sessions"),
+    ("engine", "log", "fuzz/logs"),
 ];
-const FUZZ_SECONDS: u64 = 150;
+const FUZZ_SECONDS: u64 = 100;
 const FUZZ_LIMIT: Duration = Duration::from_secs(FUZZ_SECONDS + 15 * 60);
 /// An input that takes longer than this is a blow-up, even in a slow build on a busy machine.
 const FUZZ_INPUT_SECONDS: u64 = 10;
@@ -53,6 +57,7 @@ enum Outcome {
 struct Setup<'a> {
     place: &'a Place,
     valkey: Option<PathBuf>,
+    clients: Option<PathBuf>,
     skips: PathBuf,
 }
 
@@ -184,7 +189,7 @@ pub(crate) const ALL: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        about: "ten minutes of fuzzing on contracts, the matcher and scripts",
+        about: "twelve minutes of fuzzing on everything that reads what others write",
         long: true,
         needs: &[],
         run: fuzz,
@@ -213,13 +218,12 @@ pub(crate) fn run(place: &Place, steps: &[&Step]) -> Result<()> {
     let start = Instant::now();
     heading("needs");
     needs::provide(steps)?;
+    let with_servers = steps.iter().any(|step| step.needs.contains(&Need::Redis));
+    let wanted = |what, finds| with_servers.then(|| find(what, place, finds)).flatten();
     let setup = Setup {
         place,
-        valkey: steps
-            .iter()
-            .any(|step| step.needs.contains(&Need::Redis))
-            .then(|| find_valkey(place))
-            .flatten(),
+        valkey: wanted("valkey", valkey::find),
+        clients: wanted("clients", clients::find),
         skips: clear_skips(place)?,
     };
 
@@ -284,24 +288,27 @@ impl Setup<'_> {
             command.current_dir(&self.place.root);
         }
         command.env(SKIPS_VARIABLE, &self.skips);
-        match &self.valkey {
-            Some(server) => command.env(valkey::VARIABLE, server),
-            // A value that does not work was reported; the tests should not stumble over it.
-            None => command.env_remove(valkey::VARIABLE),
-        };
+        for (variable, path) in [(valkey::VARIABLE, &self.valkey), (clients::VARIABLE, &self.clients)] {
+            match path {
+                Some(path) => command.env(variable, path),
+                // A value that does not work was reported; the tests should not stumble over it.
+                None => command.env_remove(variable),
+            };
+        }
         command::run(command, limit)?;
         Ok(Outcome::Passed)
     }
 }
 
-fn find_valkey(place: &Place) -> Option<PathBuf> {
-    match valkey::find(place) {
-        Ok(server) => {
-            println!("valkey: {}", server.display());
-            Some(server)
+/// Something that the tests can do without.
+fn find(what: &str, place: &Place, find: fn(&Place) -> Result<PathBuf>) -> Option<PathBuf> {
+    match find(place) {
+        Ok(path) => {
+            println!("{what}: {}", path.display());
+            Some(path)
         }
         Err(why) => {
-            println!("valkey: not available ({why:#}): its tests report a skip");
+            println!("{what}: not available ({why:#}): its tests report a skip");
             None
         }
     }
@@ -330,18 +337,18 @@ fn fuzz(setup: &Setup<'_>) -> Result<Outcome> {
                 .to_owned(),
         ));
     }
-    let schema = setup.place.root.join("crates/schema");
-    for (target, seeds) in FUZZ_TARGETS {
+    for (name, target, seeds) in FUZZ_TARGETS {
+        let folder = setup.place.root.join("crates").join(name);
         let corpus = format!("fuzz/corpus/{target}");
-        fs::create_dir_all(schema.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
+        fs::create_dir_all(folder.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
         let mut command = command::cargo_of("nightly");
         command
-            // The code has no unsafe block, so speed is worth more than a sanitizer.
+            // The code has no unsafe block of its own, so speed is worth more than a sanitizer.
             .args(["fuzz", "run", "-s", "none", target, &corpus, seeds])
             .args(["--", "-max_len=8192", "-dict=fuzz/words.dict"])
             .arg(format!("-max_total_time={FUZZ_SECONDS}"))
             .arg(format!("-timeout={FUZZ_INPUT_SECONDS}"))
-            .current_dir(&schema);
+            .current_dir(&folder);
         setup.run(&mut command, FUZZ_LIMIT)?;
     }
     Ok(Outcome::Passed)

@@ -100,7 +100,8 @@ fn rates(rounds: usize, requests: usize) {
         let mut ratios: Vec<f64> =
             engine.iter().zip(redis).map(|((ours, _), (theirs, _))| ours / theirs).collect();
         ratios.sort_by(f64::total_cmp);
-        let of = |side: &[(f64, f64)], which: fn(&(f64, f64)) -> f64| median(side.iter().map(which).collect());
+        let of =
+            |side: &[(f64, f64)], which: fn(&(f64, f64)) -> f64| median(side.iter().map(which).collect());
         println!(
             "| {name} | {:.0} | {:.0} | **{:.2}** | {:.2}–{:.2} | {:.2} | {:.2} |",
             of(engine, |(rate, _)| *rate),
@@ -162,9 +163,8 @@ fn keys(count: usize) {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |place: usize, default: usize| {
-        args.get(place).and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
+    let number =
+        |place: usize, default: usize| args.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
     match args.first().map(String::as_str) {
         Some("serve") => serve(),
         Some("keys") => keys(number(1, 10_000_000)),

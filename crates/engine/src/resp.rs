@@ -1,43 +1,8 @@
 //! What clients send: bytes in, commands out.
 //!
-//! A [`Decoder`] belongs to one connection. What arrives is appended to it ([`Decoder::input`], [`Decoder::feed`]); then
-//! [`Decoder::next_command`] gives one command after the other, as slices of what arrived:
-//!
-//! ```
-//! use keyplane_engine::{Decoder, Engine, Settings, Time};
-//!
-//! let now = Time::default();
-//! let mut engine = Engine::new(Settings::default(), now);
-//! let client = engine.connect(now, "127.0.0.1:7000".to_owned());
-//! let mut decoder = Decoder::default();
-//! decoder.feed(b"*1\r\n$4\r\nPING\r\nECHO 'two words'\r\n*1\r\n$4\r\nPI");
-//! let mut out = Vec::new();
-//! loop {
-//!     match decoder.next_command() {
-//!         Ok(Some(args)) => {
-//!             let outcome = engine.execute(now, client, &args);
-//!             // … write the answer, hand out the deliveries
-//! #           let keyplane_engine::Answer::Reply(reply) = outcome.answer else { break };
-//! #           reply.encode(engine.protocol(client), &mut out);
-//!         }
-//!         Ok(None) => break, // more has to arrive
-//!         Err(broken) => {
-//!             // … write this, then close
-//! #           broken.reply();
-//!             break;
-//!         }
-//!     }
-//! }
-//! assert_eq!(out, b"+PONG\r\n$9\r\ntwo words\r\n");
-//! ```
-//!
-//! What it promises:
-//!
-//! - the same bytes give the same commands and the same error, however they are cut;
-//! - it takes and refuses what Redis 7.0 does, with Redis's words. Where Redis's own answer depends on how the bytes
-//!   were cut (a line just over its limit), it answers as if they had come one by one;
-//! - memory grows with what has arrived and never with a length that was only announced;
-//! - a command costs no allocation as long as it has few arguments, and its arguments are not copied.
+//! The same bytes give the same commands and the same error, however they are cut. Memory grows with what has arrived and
+//! never with a length that was only announced. A command costs no allocation as long as it has few arguments, and its
+//! arguments are not copied.
 
 use std::ops::Deref;
 
@@ -58,7 +23,44 @@ const READ: usize = 16 * 1024;
 /// What an idle connection keeps of a buffer that was larger.
 const KEPT: usize = 64 * 1024;
 
-/// Turns the bytes of one connection into commands.
+/// Turns the bytes of one connection into commands, arrays or lines, as Redis 7.0 reads them.
+///
+/// What arrives is appended ([`Decoder::input`], [`Decoder::feed`]); then [`Decoder::next_command`] gives one command after
+/// the other, as slices of what arrived.
+///
+/// ```
+/// use keyplane_engine::{Answer, Decoder, Engine, Settings, Time};
+///
+/// let now = Time::default();
+/// let mut engine = Engine::new(Settings::default(), now);
+/// let client = engine.connect(now, "127.0.0.1:7000".to_owned());
+/// let mut decoder = Decoder::default();
+/// let mut out = Vec::new();
+///
+/// decoder.feed(b"*1\r\n$4\r\nPING\r\nECHO 'two words'\r\n*1\r\n$4\r\nPI");
+/// loop {
+///     match decoder.next_command() {
+///         Ok(Some(args)) => {
+///             let outcome = engine.execute(now, client, &args);
+///             if let Answer::Reply(reply) = outcome.answer {
+///                 reply.encode(engine.protocol(client), &mut out);
+///             }
+///             // The other answers, and outcome.deliveries.
+///         }
+///         // More has to arrive.
+///         Ok(None) => break,
+///         // The connection is to be closed once this is written.
+///         Err(broken) => {
+///             broken.reply().iter().for_each(|reply| reply.encode(engine.protocol(client), &mut out));
+///             break;
+///         }
+///     }
+/// }
+/// assert_eq!(out, b"+PONG\r\n$9\r\ntwo words\r\n");
+/// ```
+///
+/// Limits and errors are Redis's. A line just over its limit is refused however it was cut, where Redis's own answer depends
+/// on that; and a command has to fit into 1 GB as a whole, while Redis counts only what it has not understood yet.
 #[derive(Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
@@ -187,6 +189,8 @@ impl Decoder {
         if self.start == self.buffer.len() {
             self.buffer.clear();
             self.buffer.shrink_to(KEPT);
+            self.found.clear();
+            self.found.shrink_to(KEPT / size_of::<Place>());
             self.start = 0;
         } else if self.start >= self.waiting() {
             self.buffer.drain(..self.start);
@@ -400,4 +404,144 @@ fn literal<'t>(mut rest: &'t [u8], words: &mut Vec<u8>) -> Option<&'t [u8]> {
 fn closed(rest: &[u8]) -> Option<&[u8]> {
     let ends = rest.first().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'\x0b');
     ends.then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands and the error, if there is one, of bytes that arrive in these pieces.
+    fn decode<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> (Vec<Vec<Vec<u8>>>, Option<Broken>) {
+        let (mut decoder, mut commands) = (Decoder::default(), Vec::new());
+        for piece in pieces {
+            // Both ways of handing bytes over are the same.
+            if piece.len() % 2 == 0 {
+                decoder.feed(piece);
+            } else {
+                decoder.input().extend_from_slice(piece);
+            }
+            loop {
+                match decoder.next_command() {
+                    Ok(Some(args)) => commands.push(args.iter().map(|arg| arg.to_vec()).collect()),
+                    Ok(None) => break,
+                    Err(broken) => return (commands, Some(broken)),
+                }
+            }
+        }
+        (commands, None)
+    }
+
+    /// Sound and broken requests, and bytes without a sense.
+    fn stream(rng: &mut fastrand::Rng) -> Vec<u8> {
+        const SENSELESS: &[u8] = b"*$0123\r\n\"' \\x-a\0";
+        let mut sent = Vec::new();
+        for _ in 0..rng.usize(1..8) {
+            match rng.u8(..8) {
+                0 => sent.extend_from_slice(b"PING 'a b' \"\\x41\\\"\"\r\n"),
+                1 => sent.extend((0..rng.usize(..20)).map(|_| SENSELESS[rng.usize(..SENSELESS.len())])),
+                2 => sent.extend_from_slice(b"*0\r\n\r\n*-1\r\n"),
+                _ => {
+                    let arg = vec![b'v'; rng.usize(..40)];
+                    crate::reply::command(&mut sent, &vec![arg.as_slice(); rng.usize(1..12)]);
+                }
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn however_the_bytes_are_cut_the_commands_are_the_same() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..3000 {
+            let sent = stream(&mut rng);
+            let whole = decode([sent.as_slice()]);
+            assert_eq!(decode(sent.chunks(1)), whole, "{}", sent.escape_ascii());
+            let mut pieces = Vec::new();
+            let mut rest = sent.as_slice();
+            while !rest.is_empty() {
+                let (piece, later) = rest.split_at(rng.usize(1..=rest.len().min(30)));
+                pieces.push(piece);
+                rest = later;
+            }
+            assert_eq!(decode(pieces), whole, "{}", sent.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn lines_are_as_long_as_they_may_be_however_they_are_cut() {
+        for (before, error) in [
+            ("", "ERR Protocol error: too big inline request"),
+            ("*", "ERR Protocol error: too big mbulk count string"),
+            ("*1\r\n$", "ERR Protocol error: too big bulk count string"),
+        ] {
+            let start = before.rfind('$').or(before.rfind('*')).unwrap_or(0);
+            let line = |length: usize| {
+                let mut sent = before.as_bytes().to_vec();
+                sent.resize(start + length, b'1');
+                sent.extend_from_slice(b"\r\n");
+                sent
+            };
+            for (length, is_too_long) in [(LONGEST_LINE - 1, false), (LONGEST_LINE + 1, true)] {
+                let sent = line(length);
+                for pieces in [sent.chunks(sent.len()), sent.chunks(1000)] {
+                    let (_, broken) = decode(pieces);
+                    let told = broken.map(|broken| broken.to_string());
+                    assert_eq!(told.as_deref() == Some(error), is_too_long, "{before} {length}: {told:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_only_announced_takes_no_memory() {
+        let mut decoder = Decoder::default();
+        for announced in ["*2147483647\r\n", "$536870912\r\n"] {
+            decoder.feed(announced.as_bytes());
+            assert!(matches!(decoder.next_command(), Ok(None)));
+        }
+        assert!(decoder.buffer.capacity() < 100 && decoder.found.capacity() == 0);
+    }
+
+    #[test]
+    fn a_buffer_does_not_stay_large() {
+        let mut decoder = Decoder::default();
+        let mut sent = Vec::new();
+        crate::reply::command(&mut sent, &[b"SET", b"k", &vec![0; 4 << 20]]);
+        for piece in sent.chunks(READ) {
+            decoder.feed(piece);
+        }
+        assert_eq!(decoder.next_command().map(|args| args.map(|args| args.len())), Ok(Some(3)));
+        decoder.feed(b"PING\n");
+        assert!(decoder.buffer.capacity() <= KEPT);
+        assert_eq!(
+            decoder.next_command().map(|args| args.map(|args| args[0].to_vec())),
+            Ok(Some(b"PING".to_vec()))
+        );
+    }
+
+    #[test]
+    fn a_pipeline_moves_each_byte_no_more_than_once() {
+        let mut decoder = Decoder::default();
+        let mut sent = Vec::new();
+        (0..1000).for_each(|_| crate::reply::command(&mut sent, &[b"GET", b"key"]));
+        let mut commands = 0;
+        for piece in sent.chunks(100) {
+            decoder.feed(piece);
+            while let Ok(Some(_)) = decoder.next_command() {
+                commands += 1;
+            }
+            assert!(decoder.buffer.len() <= 2 * 100 + 30);
+        }
+        assert_eq!((commands, decoder.waiting()), (1000, 0));
+    }
+
+    #[test]
+    fn what_is_broken_stays_broken() {
+        let mut decoder = Decoder::default();
+        decoder.feed(b"*1\r\n:1\r\n");
+        let broken = Broken(Some(Fault::of("ERR Protocol error: expected '$', got ':'")));
+        assert_eq!(decoder.next_command().err(), Some(broken.clone()));
+        decoder.feed(b"PING\r\n");
+        assert_eq!(decoder.next_command().err(), Some(broken));
+    }
 }

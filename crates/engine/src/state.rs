@@ -33,8 +33,8 @@ pub(crate) struct State {
     pub(crate) deliveries: Vec<Delivery>,
     /// Why nothing may be changed.
     pub(crate) refusal: Option<Fault>,
-    /// How many clients monitor.
-    pub(crate) monitors: usize,
+    /// The clients that monitor.
+    pub(crate) monitors: Vec<ClientId>,
 }
 
 /// Randomness that was handed in.

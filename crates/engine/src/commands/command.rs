@@ -44,6 +44,8 @@ const HELP: &[&str] = &[
     "    Return the keys from a full Redis command.",
 ];
 
+type Words = BTreeMap<&'static str, Top>;
+
 /// A first word: a command, a container, or both.
 #[derive(Default)]
 struct Top {
@@ -52,8 +54,8 @@ struct Top {
     parts: Vec<&'static Command>,
 }
 
-fn top() -> BTreeMap<&'static str, Top> {
-    let mut words: BTreeMap<&str, Top> = BTreeMap::new();
+fn top() -> Words {
+    let mut words = Words::new();
     for command in all() {
         let (name, part) =
             command.name.split_once('|').map_or((command.name, false), |(name, _)| (name, true));
@@ -77,7 +79,6 @@ fn describe(top: &Top) -> Reply {
 fn row(name: &str, arity: i32, command: Option<&Command>, parts: Vec<Reply>) -> Reply {
     let flags = flag::SHOWN.iter().filter(|(bit, _)| command.is_some_and(|command| command.has(*bit)));
     let (first, last, step) = command.map_or((0, 0, 0), |command| command.keys);
-    let categories = command.map_or_else(|| vec!["@slow"], categories);
     Reply::Array(vec![
         Reply::bulk(name),
         Reply::Int(i64::from(arity)),
@@ -85,7 +86,7 @@ fn row(name: &str, arity: i32, command: Option<&Command>, parts: Vec<Reply>) -> 
         Reply::Int(i64::from(first)),
         Reply::Int(i64::from(last)),
         Reply::Int(i64::from(step)),
-        Reply::Set(categories.into_iter().map(Reply::status).collect()),
+        Reply::Set(categories(command).into_iter().map(Reply::status).collect()),
         Reply::Array(Vec::new()),
         Reply::Set(Vec::new()),
         if parts.is_empty() { Reply::Set(parts) } else { Reply::Array(parts) },
@@ -93,7 +94,8 @@ fn row(name: &str, arity: i32, command: Option<&Command>, parts: Vec<Reply>) -> 
 }
 
 /// Those of its family and those that follow from its flags.
-fn categories(command: &Command) -> Vec<&'static str> {
+fn categories(command: Option<&Command>) -> Vec<&'static str> {
+    let Some(command) = command else { return vec!["@slow"] };
     let family = FAMILIES
         .iter()
         .find(|(_, commands)| commands.iter().any(|known| known.name == command.name))
@@ -128,9 +130,8 @@ fn categories(command: &Command) -> Vec<&'static str> {
 }
 
 /// The description of what a name says, `config` or `config|get`.
-fn described(name: &[u8]) -> Option<(&'static str, Reply)> {
+fn described(words: &Words, name: &[u8]) -> Option<(&'static str, Reply)> {
     let name = String::from_utf8(name.to_ascii_lowercase()).ok()?;
-    let words = top();
     match name.split_once('|') {
         None => words.get(name.as_str()).map(|top| (top.name, describe(top))),
         Some((container, _)) => {
@@ -141,46 +142,66 @@ fn described(name: &[u8]) -> Option<(&'static str, Reply)> {
 }
 
 fn info(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
+    let words = top();
     if args.len() == 2 {
-        return Ok(Reply::Array(top().values().map(describe).collect()));
+        return Ok(Reply::Array(words.values().map(describe).collect()));
     }
-    let one = |name: &&[u8]| described(name).map_or(Reply::Nil, |(_, description)| description);
+    let one = |name: &&[u8]| described(&words, name).map_or(Reply::Nil, |(_, description)| description);
     Ok(Reply::Array(args[2..].iter().map(one).collect()))
 }
 
 fn docs(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let entry = |name: &str| (Reply::bulk(name), Reply::Map(Vec::new()));
+    let words = top();
     if args.len() == 2 {
-        return Ok(Reply::Map(top().keys().map(|name| entry(name)).collect()));
+        return Ok(Reply::Map(words.keys().map(|name| entry(name)).collect()));
     }
-    let known = args[2..].iter().filter_map(|name| described(name));
+    let known = args[2..].iter().filter_map(|name| described(&words, name));
     Ok(Reply::Map(known.map(|(name, _)| entry(name)).collect()))
 }
 
-/// Whether COMMAND LIST is to name a command.
-type Filter<'a> = Box<dyn Fn(&str, Option<&Command>) -> bool + 'a>;
+/// Which commands COMMAND LIST shows.
+enum Filter {
+    Top,
+    None,
+    Category(Vec<u8>),
+    Pattern(Vec<u8>),
+}
+
+impl Filter {
+    fn parse(args: &[&[u8]]) -> Result<Self, Fault> {
+        match args {
+            [] => Ok(Self::Top),
+            [by, kind, value] if is(by, "FILTERBY") => match kind.to_ascii_lowercase().as_slice() {
+                b"module" => Ok(Self::None),
+                b"aclcat" => Ok(Self::Category([b"@", *value].concat())),
+                b"pattern" => Ok(Self::Pattern(value.to_ascii_lowercase())),
+                _ => Err(SYNTAX),
+            },
+            _ => Err(SYNTAX),
+        }
+    }
+
+    fn takes(&self, name: &str, command: Option<&Command>) -> bool {
+        match self {
+            Self::Top => !name.contains('|'),
+            Self::None => false,
+            Self::Category(wanted) => {
+                categories(command).iter().any(|name| wanted.eq_ignore_ascii_case(name.as_bytes()))
+            }
+            Self::Pattern(pattern) => glob::matches(pattern, name.as_bytes()),
+        }
+    }
+}
 
 fn list(_: &mut Context<'_>, args: &[&[u8]]) -> Answer {
-    let filter: Filter<'_> = match args {
-        [_, _] => Box::new(|name, _| !name.contains('|')),
-        [_, _, by, kind, _] if is(by, "FILTERBY") && is(kind, "MODULE") => Box::new(|_, _| false),
-        [_, _, by, kind, category] if is(by, "FILTERBY") && is(kind, "ACLCAT") => {
-            let wanted = [b"@", *category].concat();
-            Box::new(move |_, command| {
-                let all = command.map_or_else(|| vec!["@slow"], categories);
-                all.iter().any(|name| wanted.eq_ignore_ascii_case(name.as_bytes()))
-            })
-        }
-        [_, _, by, kind, pattern] if is(by, "FILTERBY") && is(kind, "PATTERN") => {
-            let pattern = pattern.to_ascii_lowercase();
-            Box::new(move |name, _| glob::matches(&pattern, name.as_bytes()))
-        }
-        _ => return Err(SYNTAX),
-    };
+    let filter = Filter::parse(&args[2..])?;
     let mut names = Vec::new();
     for top in top().values() {
-        names.extend(filter(top.name, top.alone).then_some(top.name));
-        names.extend(top.parts.iter().filter(|part| filter(part.name, Some(part))).map(|part| part.name));
+        names.extend(filter.takes(top.name, top.alone).then_some(top.name));
+        names.extend(
+            top.parts.iter().filter(|part| filter.takes(part.name, Some(part))).map(|part| part.name),
+        );
     }
     Ok(Reply::bulks(names))
 }

@@ -235,6 +235,8 @@ fn memory_usage(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{Answer, Engine, Settings};
+    use crate::time::Time;
 
     #[test]
     fn amounts_are_written_as_redis_writes_them() {
@@ -243,5 +245,71 @@ mod tests {
         {
             assert_eq!(human(bytes), text);
         }
+    }
+
+    /// What INFO answers after a few commands, from a second later on.
+    fn info_of(sections: &[&str]) -> String {
+        let start = Time::from_millis(5_000);
+        let mut engine = Engine::new(Settings::default(), start);
+        engine.listens_on(7379);
+        let client = engine.connect(start, "here".to_owned());
+        for words in ["SET a 1", "SET b 2 PX 10000", "GET a", "GET c", "GET", "NOSUCH", "INCRBY a x"] {
+            let args: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
+            engine.execute(start, client, &args);
+        }
+        let args: Vec<&[u8]> =
+            std::iter::once("INFO").chain(sections.iter().copied()).map(str::as_bytes).collect();
+        match engine.execute(Time::from_millis(6_000), client, &args).answer {
+            Answer::Reply(Reply::Text(text)) => String::from_utf8_lossy(&text).into_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_others_read_is_there() {
+        let text = info_of(&["everything"]);
+        for line in [
+            "redis_version:7.0.15",
+            "redis_mode:standalone",
+            "tcp_port:7379",
+            "uptime_in_seconds:1",
+            concat!("keyplane_engine:", env!("CARGO_PKG_VERSION")),
+            "connected_clients:1",
+            "blocked_clients:0",
+            "maxmemory:0",
+            "maxmemory_policy:noeviction",
+            "loading:0",
+            "aof_enabled:0",
+            "role:master",
+            "connected_slaves:0",
+            "total_connections_received:1",
+            "total_commands_processed:5",
+            "instantaneous_ops_per_sec:5",
+            "keyspace_hits:1",
+            "keyspace_misses:1",
+            "expired_keys:0",
+            "evicted_keys:0",
+            "total_error_replies:3",
+            "cmdstat_get:calls=2,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0",
+            "cmdstat_incrby:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
+            "errorstat_ERR:count=3",
+            "cluster_enabled:0",
+            "db0:keys=2,expires=1,avg_ttl=9000",
+        ] {
+            assert!(text.contains(&format!("{line}\r\n")), "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn sections_are_those_asked_for() {
+        let heads = |sections: &[&str]| -> Vec<String> {
+            info_of(sections).lines().filter_map(|line| line.strip_prefix("# ").map(str::to_owned)).collect()
+        };
+        assert_eq!(heads(&["cpu", "SERVER"]), ["Server", "CPU"]);
+        assert_eq!(heads(&["nosuch"]), [""; 0]);
+        assert_eq!(heads(&["commandstats"]), ["Commandstats"]);
+        assert_eq!(heads(&["default"]), heads(&[]));
+        assert_eq!(heads(&[]).len() + 2, heads(&["all"]).len());
+        assert_eq!(heads(&["all"]), heads(&["everything"]));
     }
 }

@@ -68,14 +68,15 @@ fn monitor(cx: &mut Context<'_>, _: &[&[u8]]) -> Answer {
         Some(client) if !client.monitors => client.monitors = true,
         _ => return Ok(Reply::Several(Vec::new())),
     }
-    cx.state.monitors += 1;
+    let id = cx.session.client;
+    cx.state.monitors.push(id);
     Ok(Reply::Ok)
 }
 
 impl State {
     /// Shows a command to those who monitor.
     pub(crate) fn monitor(&mut self, command: &Command, session: &Session, args: &[&[u8]]) {
-        if self.monitors == 0 || command.has(flag::SKIP_MONITOR | flag::ADMIN) {
+        if self.monitors.is_empty() || command.has(flag::SKIP_MONITOR | flag::ADMIN) {
             return;
         }
         let micros = self.now.micros();
@@ -91,9 +92,7 @@ impl State {
             line.push(' ');
             quote(&mut line, &arg);
         }
-        let monitors: Vec<_> =
-            self.clients.iter().filter(|(_, client)| client.monitors).map(|(id, _)| id).collect();
-        for client in monitors {
+        for client in self.monitors.clone() {
             self.deliver(Delivery::message(client, Reply::Status(line.clone().into())));
         }
     }
@@ -102,7 +101,7 @@ impl State {
         if let Some(client) = self.clients.get_mut(id)
             && std::mem::take(&mut client.monitors)
         {
-            self.monitors = self.monitors.saturating_sub(1);
+            self.monitors.retain(|monitor| *monitor != id);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Channels: SUBSCRIBE, PSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, PUBLISH, PUBSUB.
 //!
-//! A message goes first to those who listen to the channel, then to those whose pattern matches it, each in the order
-//! they began to listen.
+//! A message goes first to those who listen to its channel, in the order they began to, then to those with a pattern that
+//! matches it.
 
 use indexmap::{IndexMap, IndexSet};
 
@@ -91,14 +91,18 @@ struct Way {
     joined: &'static str,
     left: &'static str,
     listeners: fn(&mut Channels) -> &mut Listeners,
-    own: fn(&mut Client) -> &mut IndexSet<Vec<u8>, Hashing>,
+    own: fn(&mut Client) -> &mut Names,
+    forget: fn(&mut Names, &[u8]) -> bool,
 }
+
+type Names = IndexSet<Vec<u8>, Hashing>;
 
 const CHANNEL: Way = Way {
     joined: "subscribe",
     left: "unsubscribe",
     listeners: |all| &mut all.channels,
     own: |client| &mut client.channels,
+    forget: |own, name| own.swap_remove(name),
 };
 
 const PATTERN: Way = Way {
@@ -106,10 +110,11 @@ const PATTERN: Way = Way {
     left: "punsubscribe",
     listeners: |all| &mut all.patterns,
     own: |client| &mut client.patterns,
+    // The order of patterns shows when all of them are left.
+    forget: |own, name| own.shift_remove(name),
 };
 
-fn told(cx: &mut Context<'_>, word: &str, name: Reply) -> Reply {
-    let count = cx.client().map_or(0, |client| client.subscriptions());
+fn told(word: &str, name: Reply, count: usize) -> Reply {
     Reply::Push(vec![Reply::bulk(word), name, Reply::count(count)])
 }
 
@@ -118,30 +123,41 @@ fn join(cx: &mut Context<'_>, names: &[&[u8]], way: &Way) -> Reply {
     let mut replies = Vec::with_capacity(names.len());
     for name in names {
         (way.listeners)(&mut cx.state.channels).entry(name.to_vec()).or_default().insert(id);
-        if let Some(client) = cx.client() {
-            (way.own)(client).insert(name.to_vec());
-        }
-        replies.push(told(cx, way.joined, Reply::bulk(*name)));
+        let Some(client) = cx.client() else { continue };
+        (way.own)(client).insert(name.to_vec());
+        replies.push(told(way.joined, Reply::bulk(*name), client.subscriptions()));
     }
     Reply::Several(replies)
 }
 
 fn leave(cx: &mut Context<'_>, names: &[&[u8]], way: &Way) -> Reply {
-    let id = cx.session.client;
-    let names: Vec<Vec<u8>> = match names {
-        [] => cx.client().map(|client| (way.own)(client).iter().cloned().collect()).unwrap_or_default(),
-        names => names.iter().map(|name| name.to_vec()).collect(),
-    };
     if names.is_empty() {
-        return told(cx, way.left, Reply::Nil);
+        return leave_all(cx, way);
     }
+    let id = cx.session.client;
     let mut replies = Vec::with_capacity(names.len());
     for name in names {
-        if let Some(client) = cx.client() {
-            (way.own)(client).shift_remove(&name);
-        }
+        remove((way.listeners)(&mut cx.state.channels), name, id);
+        let Some(client) = cx.client() else { continue };
+        (way.forget)((way.own)(client), name);
+        replies.push(told(way.left, Reply::bulk(*name), client.subscriptions()));
+    }
+    Reply::Several(replies)
+}
+
+fn leave_all(cx: &mut Context<'_>, way: &Way) -> Reply {
+    let id = cx.session.client;
+    let Some(client) = cx.client() else { return Reply::Several(Vec::new()) };
+    let names = std::mem::take((way.own)(client));
+    let others = client.subscriptions();
+    if names.is_empty() {
+        return told(way.left, Reply::Nil, others);
+    }
+    let mut replies = Vec::with_capacity(names.len());
+    let counts = (others..others + names.len()).rev();
+    for (name, count) in names.into_iter().zip(counts) {
         remove((way.listeners)(&mut cx.state.channels), &name, id);
-        replies.push(told(cx, way.left, Reply::Bulk(name)));
+        replies.push(told(way.left, Reply::Bulk(name), count));
     }
     Reply::Several(replies)
 }
@@ -154,8 +170,9 @@ fn channels(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     if args.len() > 3 {
         return Err(wrong_words("PUBSUB", args));
     }
-    let pattern = args.get(2).copied().unwrap_or(b"*");
-    let names = cx.state.channels.channels.keys().filter(|name| glob::matches(pattern, name));
+    let pattern = args.get(2);
+    let is_wanted = |name: &&Vec<u8>| pattern.is_none_or(|pattern| glob::matches(pattern, name));
+    let names = cx.state.channels.channels.keys().filter(is_wanted);
     Ok(Reply::bulks(names.cloned()))
 }
 
@@ -163,7 +180,7 @@ fn numsub(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let mut replies = Vec::new();
     for name in &args[2..] {
         replies.push(Reply::bulk(*name));
-        replies.push(Reply::count(cx.state.channels.of(name).count()));
+        replies.push(Reply::count(cx.state.channels.channels.get(*name).map_or(0, IndexSet::len)));
     }
     Ok(Reply::Array(replies))
 }

@@ -1,0 +1,42 @@
+//! Clients that nobody here wrote, in ordinary use, against the port of `keyplane store`.
+//!
+//! `cargo xtask test` fetches the packages and says where they are.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use keyplane_testing::skip;
+
+use crate::owner::Owner;
+
+/// The folder of the packages.
+const PACKAGES: &str = "KEYPLANE_CLIENTS";
+
+/// Runs a script that ends with an error where something is not as it should be.
+fn runs(test: &str, program: &str, script: &str, variable: &str, packages: &str) {
+    let Some(clients) = std::env::var_os(PACKAGES) else {
+        skip(&format!("{test}: {PACKAGES} is not set; `cargo xtask test` fetches the packages"));
+        return;
+    };
+    let packages: OsString = Path::new(&clients).join(packages).into();
+    let folder = tempfile::tempdir().unwrap();
+    let owner = Owner::start(folder.path(), "everysec");
+    let (_, port) = owner.address.rsplit_once(':').expect("a port");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/embedded/clients").join(script);
+    let output = Command::new(program).arg(script).arg(port).env(variable, packages).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("all well"), "{said}{errors}");
+    println!("{said}");
+}
+
+#[test]
+fn redis_py() {
+    runs("redis_py", "python3", "ordinary.py", "PYTHONPATH", "python");
+}
+
+#[test]
+fn ioredis() {
+    runs("ioredis", "node", "ordinary.cjs", "NODE_PATH", "node/node_modules");
+}
