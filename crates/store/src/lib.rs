@@ -34,6 +34,7 @@ mod backoff;
 mod cluster;
 mod core;
 mod dedicated;
+mod dial;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod error;
@@ -55,6 +56,7 @@ mod write;
 use std::sync::Arc;
 
 pub use dedicated::Dedicated;
+pub use dial::{Dialer, Stream};
 #[cfg(feature = "embedded")]
 pub use embedded::Fsync;
 pub use error::{Applied, Cause, Error, Operation};

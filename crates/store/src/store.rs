@@ -9,6 +9,7 @@ use tokio::time::timeout_at;
 
 use crate::Options;
 use crate::core::{Core, Route, deadline};
+use crate::dial::Dialer;
 use crate::error::{Cause, Error, Operation};
 use crate::fitness::{Facts, Finding, Severity, judge};
 use crate::handle::Handle;
@@ -124,13 +125,22 @@ impl Store {
     }
 
     /// Connects without judging: for tools that look at servers.
-    pub async fn connect(url: Url, mut options: Options) -> Result<Self, OpenError> {
+    pub async fn connect(url: Url, options: Options) -> Result<Self, OpenError> {
+        Self::connect_with(url, options, None).await
+    }
+
+    /// The same by way of a dialer: through a tunnel, or in a simulated network. TLS is the dialer's business.
+    pub async fn connect_through(url: Url, options: Options, dialer: Dialer) -> Result<Self, OpenError> {
+        Self::connect_with(url, options, Some(dialer)).await
+    }
+
+    async fn connect_with(url: Url, mut options: Options, dialer: Option<Dialer>) -> Result<Self, OpenError> {
         if options.pool_size == 0 {
             return Err(OpenError::EmptyPool);
         }
         options.user = options.user.or_else(|| url.user.clone());
         options.password = options.password.or_else(|| url.password.clone());
-        let session = Session::new(&options, url.tls, url.db)?;
+        let session = Session::new(&options, url.tls, url.db)?.through(dialer);
         Self::start(url, session, options).await
     }
 

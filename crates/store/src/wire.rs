@@ -14,6 +14,7 @@ use redis::{
     ProtocolVersion, PushKind, RedisConnectionInfo, RedisError, TlsCertificates, Value,
 };
 
+use crate::dial::Dialer;
 #[cfg(feature = "embedded")]
 use crate::embedded::{Embedded, Entered, Local};
 use crate::reply::{Reply, ServerError};
@@ -27,6 +28,7 @@ pub(crate) struct Session {
     tcp: TcpSettings,
     tls: Option<TlsCertificates>,
     connect_timeout: Duration,
+    dialer: Option<Dialer>,
     #[cfg(feature = "embedded")]
     embedded: Embedded,
 }
@@ -65,9 +67,15 @@ impl Session {
             tcp,
             tls,
             connect_timeout: options.connect_timeout,
+            dialer: None,
             #[cfg(feature = "embedded")]
             embedded: Embedded::new(options.fsync),
         })
+    }
+
+    /// By way of this, where the address is a host and a port.
+    pub(crate) fn through(self, dialer: Option<Dialer>) -> Self {
+        Self { dialer, ..self }
     }
 
     /// On an engine that somebody else has started.
@@ -86,6 +94,23 @@ impl Session {
     #[cfg(feature = "embedded")]
     pub(crate) fn embedded(&self) -> &Embedded {
         &self.embedded
+    }
+
+    async fn dial(
+        &self,
+        address: &Address,
+        config: AsyncConnectionConfig,
+    ) -> Result<MultiplexedConnection, WireError> {
+        let (Some(dialer), Address::Tcp(host, port)) = (&self.dialer, address) else {
+            let client = self.client(address).map_err(|error| refused(&error))?;
+            let connecting = client.get_multiplexed_async_connection_with_config(&config);
+            return connecting.await.map_err(|error| connect_error(&error));
+        };
+        let stream = dialer.dial(host, *port).await.map_err(|error| WireError::Broken(error.to_string()))?;
+        let connecting = MultiplexedConnection::new_with_config(&self.login, stream, config);
+        let (connection, driver) = connecting.await.map_err(|error| connect_error(&error))?;
+        tokio::spawn(driver);
+        Ok(connection)
     }
 
     fn client(&self, address: &Address) -> Result<Client, RedisError> {
@@ -245,7 +270,6 @@ impl Wire {
         session: &Session,
         on_loss: impl Fn() + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
-        let client = session.client(address).map_err(|error| refused(&error))?;
         let on_loss = Arc::new(on_loss);
         let config = AsyncConnectionConfig::new()
             .set_response_timeout(None)
@@ -256,10 +280,9 @@ impl Wire {
                 }
                 Ok::<(), std::convert::Infallible>(())
             });
-        let connecting = client.get_multiplexed_async_connection_with_config(&config);
-        match tokio::time::timeout(session.connect_timeout, connecting).await {
+        match tokio::time::timeout(session.connect_timeout, session.dial(address, config)).await {
             Ok(Ok(connection)) => Ok(Self::Client(connection)),
-            Ok(Err(error)) => Err(connect_error(&error)),
+            Ok(Err(error)) => Err(error),
             Err(_) => {
                 Err(WireError::Broken(format!("no answer to the login within {:?}", session.connect_timeout)))
             }

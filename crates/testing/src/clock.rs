@@ -27,7 +27,7 @@ use crate::wait::until;
 const SOURCE: &str = include_str!("clock.c");
 
 /// 2030-01-01T00:00:00Z: a moment that no real clock of a test shows, so that a mix-up is seen.
-const BEGINNING: Duration = Duration::from_secs(1_893_456_000);
+pub(crate) const BEGINNING: Duration = Duration::from_secs(1_893_456_000);
 
 /// A redis-server whose clock stands still until [`advance`](Self::advance).
 #[derive(Debug)]

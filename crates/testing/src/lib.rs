@@ -8,13 +8,16 @@
 //!   other tests, and a namespace that no other test has;
 //! - a test that states its contract ([`Place::contract`]) ends with an audit: every key it left behind is held against
 //!   the contract, then removed;
-//! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so;
+//! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so, and [`VirtualEngine`] an
+//!   embedded store in the same way;
+//! - [`Network`] is a simulated network with an embedded store in it: delays, partitions, all from one seed;
 //! - [`Proxy`] stands between a client and a server and makes the faults of a network;
 //! - [`Fixtures`] are files that are told in exact words;
 //! - what cannot run here is a [`skip`] with a name, never silence.
 //!
 //! What it does not: shared stores are never killed, frozen or reconfigured. A test that needs that starts its own, and
-//! runs there with [`run_at`]. Virtual time is for single servers; clusters and sentinels live by the real clock.
+//! runs there with [`run_at`]. Virtual time and simulated networks are for single servers; clusters and sentinels live by the
+//! real clock.
 //!
 //! ```no_run
 //! use keyplane_testing::{Place, every_store};
@@ -56,6 +59,7 @@ mod cluster;
 mod embedded;
 mod fixtures;
 mod kind;
+mod network;
 mod place;
 mod ports;
 mod process;
@@ -70,6 +74,7 @@ mod shared;
 mod skip;
 mod slot;
 mod tls;
+mod virtual_engine;
 mod wait;
 
 pub use audit::{Finding, What};
@@ -79,6 +84,7 @@ pub use embedded::Embedded;
 pub use fixtures::{Fixtures, file_name};
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;
+pub use network::{Network, Trace};
 pub use place::Place;
 pub use program::{Program, redis_server, valkey_server};
 pub use proxy::{Mode, Proxy};
@@ -90,4 +96,5 @@ pub use shared::{Address, SERVERS_VARIABLE, Servers};
 pub use skip::skip;
 pub use slot::Slot;
 pub use tls::{ClientCertificates, TlsFiles};
+pub use virtual_engine::VirtualEngine;
 pub use wait::until;

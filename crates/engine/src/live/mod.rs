@@ -119,7 +119,7 @@ impl Live {
         let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
         let settings = Settings {
             seed,
-            stopwatch: Some(clock::stopwatch),
+            stopwatch: options.clock.stopwatch(),
             keeps_effects: options.folder.is_some(),
             ..Settings::default()
         };

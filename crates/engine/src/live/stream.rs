@@ -125,6 +125,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<'_, S> {
             }
             let room = self.decoder.waiting() < MOST_AHEAD;
             tokio::select! {
+                // In this order: what chance decides here could not be repeated.
+                biased;
                 sent = self.messages.recv() => match sent {
                     Some(sent) => {
                         let turn = self.message(sent);

@@ -1,21 +1,22 @@
 //! Property: after any sequence of typed operations, scripts and steps of time, every key's TTL is what its policy says, to
-//! the millisecond. On a real server whose clock is ours.
+//! the millisecond. On a real server whose clock is ours, and on the embedded store in virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "suite/setup.rs"]
+#[path = "../suite/setup.rs"]
 #[allow(dead_code)]
 mod setup;
+mod timed;
 
-use std::collections::BTreeMap;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use keyplane_key::End::{Left, Right};
-use keyplane_store::{Error, Handle, Options, Store};
+use keyplane_store::{Error, Handle};
 use keyplane_testing::VirtualServer;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use setup::{Bin, Keyspace, Order, scripts};
+use timed::{Ends, Timed};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -76,11 +77,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// When each key ends; `None` never.
-type Ends = BTreeMap<String, Option<i64>>;
-
 struct World {
-    server: VirtualServer,
+    timed: Timed,
     runtime: tokio::runtime::Runtime,
     handle: Handle,
     keys: Keyspace,
@@ -91,41 +89,29 @@ struct World {
 }
 
 impl World {
-    fn start(server: VirtualServer) -> Self {
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    fn start((timed, runtime): (Timed, tokio::runtime::Runtime)) -> Self {
         let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
-        let handle = runtime.block_on(async {
-            let store = Store::open(&server.url(), Options::default()).await.unwrap();
-            store.handle(&contract)
-        });
+        let handle = runtime.block_on(async { timed.open().await.handle(&contract) });
         let orders = ["o1", "o2"].map(|id| Order::new(id).unwrap());
         let bins = ["b1", "b2"].map(|id| Bin::new(id).unwrap());
         let keys = Keyspace::default();
-        Self { server, runtime, handle, keys, orders, bins, ends: Ends::new(), refused: 0 }
+        Self { timed, runtime, handle, keys, orders, bins, ends: Ends::new(), refused: 0 }
     }
 
     fn now(&self) -> i64 {
-        i64::try_from(self.server.now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+        // The engine's time is the runtime's.
+        let _within = self.runtime.enter();
+        self.timed.now()
     }
 
     fn reset(&mut self) {
-        redis::cmd("FLUSHALL").exec(&mut self.server.admin()).unwrap();
+        self.runtime.block_on(self.timed.flush());
         self.ends.clear();
     }
 
-    /// What the server says about every key there is.
+    /// What is said about every key there is.
     fn seen(&self) -> Ends {
-        let mut admin = self.server.admin();
-        let names: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut admin).unwrap();
-        let mut ask = redis::pipe();
-        for name in &names {
-            ask.cmd("PEXPIRETIME").arg(name);
-        }
-        let ends: Vec<i64> = if names.is_empty() { Vec::new() } else { ask.query(&mut admin).unwrap() };
-        // A key that ended and was not yet collected is -2.
-        let there = names.into_iter().zip(ends).filter(|(_, end)| *end != -2);
-        there.map(|(name, end)| (name, (end != -1).then_some(end))).collect()
+        self.runtime.block_on(self.timed.ends())
     }
 
     fn renew(&mut self, key: &str, lasts: i64) {
@@ -158,7 +144,7 @@ impl World {
     fn apply(&mut self, step: &Step) {
         match *step {
             Step::Advance(millis) => {
-                self.server.advance(Duration::from_millis(millis as u64));
+                self.runtime.block_on(self.timed.advance(millis as u64));
                 let now = self.now();
                 self.ends.retain(|_, end| end.is_none_or(|end| end >= now));
             }
@@ -334,14 +320,8 @@ impl World {
     }
 }
 
-#[test]
-fn every_ttl_is_what_the_policy_says_after_any_sequence() {
-    let Some(server) =
-        VirtualServer::start_or_skip("ttl::every_ttl_is_what_the_policy_says_after_any_sequence")
-    else {
-        return;
-    };
-    let world = std::sync::Mutex::new(World::start(server));
+fn holds(world: World) {
+    let world = std::sync::Mutex::new(world);
     let mut runner = TestRunner::new(Config { cases: 300, source_file: Some(file!()), ..Config::default() });
     let outcome = runner.run(&prop::collection::vec(step(), 1..40), |steps| {
         let mut world = world.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -357,4 +337,17 @@ fn every_ttl_is_what_the_policy_says_after_any_sequence() {
     }
     let world = world.into_inner().unwrap();
     assert!(world.refused > 50, "limits were hardly met: {}", world.refused);
+}
+
+#[test]
+fn every_ttl_is_what_the_policy_says_after_any_sequence() {
+    let name = "ttl::every_ttl_is_what_the_policy_says_after_any_sequence";
+    if let Some(server) = VirtualServer::start_or_skip(name) {
+        holds(World::start(Timed::server(server)));
+    }
+}
+
+#[test]
+fn every_ttl_is_what_the_policy_says_after_any_sequence_embedded() {
+    holds(World::start(Timed::engine()));
 }

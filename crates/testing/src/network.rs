@@ -1,0 +1,157 @@
+//! A simulated network with an embedded store in it: delays, partitions and virtual time, all from one seed.
+//!
+//! The same seed and the same code give the same run: what reaches the store and what it answers, byte by byte and moment by
+//! moment. [`Trace`] is the proof of that.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use turmoil::net::{TcpListener, TcpStream};
+
+use crate::clock::BEGINNING;
+use crate::virtual_engine;
+
+/// The longest that anything simulated takes.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A network with a store in it. Clients join by [`sim`](Self::sim), and faults are made there.
+pub struct Network {
+    /// Hosts, clients and the links between them.
+    pub sim: turmoil::Sim<'static>,
+    trace: Arc<Mutex<Tracing>>,
+}
+
+/// What has passed at the store's end of all connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trace {
+    /// Pieces that were read or written.
+    pub events: u64,
+    /// Of all pieces with their moments, and of the last moment.
+    pub digest: u64,
+}
+
+#[derive(Default)]
+struct Tracing {
+    events: u64,
+    hasher: DefaultHasher,
+    connections: u64,
+}
+
+impl Network {
+    /// The host that the store listens on.
+    pub const STORE: &'static str = "store";
+
+    /// The store's URL within the network.
+    pub const URL: &'static str = "redis://store:6379";
+
+    /// A network without clients. Messages take up to 20 milliseconds.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        // What clients draw, such as how long they wait before another attempt: a simulation is one thread.
+        fastrand::seed(seed);
+        let mut sim = turmoil::Builder::new()
+            .rng_seed(seed)
+            .simulation_duration(LONGEST)
+            .min_message_latency(Duration::from_micros(100))
+            .max_message_latency(Duration::from_millis(20))
+            .tcp_capacity(4096)
+            .build();
+        let trace = Arc::new(Mutex::new(Tracing::default()));
+        let heard = Arc::clone(&trace);
+        sim.host(Self::STORE, move || serve(seed, Arc::clone(&heard)));
+        Self { sim, trace }
+    }
+
+    /// A connection within the network, from a client of it.
+    pub async fn dial(host: String, port: u16) -> io::Result<TcpStream> {
+        TcpStream::connect((host.as_str(), port)).await
+    }
+
+    /// What has passed so far.
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        let tracing = lock(&self.trace);
+        let mut hasher = tracing.hasher.clone();
+        self.sim.elapsed().hash(&mut hasher);
+        Trace { events: tracing.events, digest: hasher.finish() }
+    }
+}
+
+impl std::fmt::Debug for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Network after {:?}", self.sim.elapsed())
+    }
+}
+
+fn lock(trace: &Mutex<Tracing>) -> std::sync::MutexGuard<'_, Tracing> {
+    trace.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The store: what was in its memory is gone when its host was down.
+async fn serve(seed: u64, trace: Arc<Mutex<Tracing>>) -> turmoil::Result {
+    let started = turmoil::sim_elapsed().unwrap_or_default();
+    let live = virtual_engine::start(seed, virtual_engine::clock_at(BEGINNING + started));
+    let listener = TcpListener::bind(("0.0.0.0", 6379)).await?;
+    loop {
+        let (stream, address) = listener.accept().await?;
+        let number = {
+            let mut tracing = lock(&trace);
+            tracing.connections += 1;
+            tracing.connections
+        };
+        let (live, stream) = (live.clone(), Heard { stream, number, trace: Arc::clone(&trace) });
+        tokio::spawn(async move {
+            // A client that is gone is no error of the store.
+            drop(live.attend(stream, &address.to_string()).await);
+        });
+    }
+}
+
+/// A stream whose pieces are noted.
+struct Heard {
+    stream: TcpStream,
+    number: u64,
+    trace: Arc<Mutex<Tracing>>,
+}
+
+impl Heard {
+    fn note(&self, way: &str, piece: &[u8]) {
+        let mut tracing = lock(&self.trace);
+        tracing.events += 1;
+        (turmoil::sim_elapsed(), self.number, way, piece).hash(&mut tracing.hasher);
+    }
+}
+
+impl AsyncRead for Heard {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
+        self.note(if read.is_ok() { "read" } else { "broken" }, &buffer.filled()[before..]);
+        Poll::Ready(read)
+    }
+}
+
+impl AsyncWrite for Heard {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, piece: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, piece));
+        self.note("written", &piece[..*written.as_ref().unwrap_or(&0)]);
+        Poll::Ready(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
