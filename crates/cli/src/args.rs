@@ -1,10 +1,16 @@
 //! The command line, defined once: parser, help, completions and man pages come from here.
 
+#[cfg(feature = "embedded")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
+#[cfg(feature = "embedded")]
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
+#[cfg(feature = "embedded")]
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args as ClapArgs, Parser, Subcommand, value_parser};
+#[cfg(feature = "embedded")]
+use keyplane_store::Fsync;
 
 /// Redis keyspaces as executable contracts.
 ///
@@ -43,6 +49,7 @@ pub(crate) struct Given {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// A short walk on a live store: typed keys, one script, refused writes, keys that age.
+    #[cfg(feature = "embedded")]
     #[command(after_help = "Examples:\n  keyplane demo\n  keyplane demo --for 2m")]
     Demo(Demo),
     /// Read a contract: check, list, show, match, doc, acl, diff.
@@ -52,6 +59,7 @@ pub(crate) enum Command {
     )]
     Keys(Keys),
     /// Run the embedded store with a port, so that redis-cli and any client can look in.
+    #[cfg(feature = "embedded")]
     #[command(
         after_help = "The store of a folder belongs to one process; others that name the folder use it through that one.\n\nExit codes: 0 it was ended; 2 the folder, its log or the port cannot be used.\n\nExamples:\n  keyplane store\n  keyplane store ./data --listen 127.0.0.1:6390 --fsync always"
     )]
@@ -100,6 +108,7 @@ pub(crate) enum Command {
     },
 }
 
+#[cfg(feature = "embedded")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Demo {
     /// How long the depot works at the end; 0s leaves that out.
@@ -108,6 +117,7 @@ pub(crate) struct Demo {
 }
 
 /// As contracts write it: 500ms, 30s, 2m.
+#[cfg(feature = "embedded")]
 fn duration(text: &str) -> Result<Duration, String> {
     if text == "0" || text == "0s" {
         return Ok(Duration::ZERO);
@@ -115,6 +125,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     keyplane_schema::parse_duration(text)
 }
 
+#[cfg(feature = "embedded")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Store {
     /// The folder of its log. By default the one that every command uses when no url is set: in the user's state directory.
@@ -129,26 +140,15 @@ pub(crate) struct Store {
     /// Where to listen; loopback only.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6380")]
     pub(crate) listen: SocketAddr,
-    /// When a change counts as kept: on the disk, within a second, or when the system likes.
-    #[arg(long, value_enum, default_value_t = Fsync::Everysec)]
-    pub(crate) fsync: Fsync,
+    /// When a change counts as kept: on the disk, within a second, or when the system likes. By default as the setting says.
+    #[arg(long, value_parser = fsync())]
+    pub(crate) fsync: Option<Fsync>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Fsync {
-    Always,
-    Everysec,
-    No,
-}
-
-impl std::fmt::Display for Fsync {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Always => "always",
-            Self::Everysec => "everysec",
-            Self::No => "no",
-        })
-    }
+#[cfg(feature = "embedded")]
+fn fsync() -> impl TypedValueParser<Value = Fsync> {
+    let words = Fsync::ALL.map(|(_, word)| word);
+    PossibleValuesParser::new(words).map(|word| Fsync::named(&word).unwrap_or_default())
 }
 
 /// Whose settings are used to reach the store.

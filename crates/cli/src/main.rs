@@ -3,6 +3,7 @@
 mod args;
 mod config;
 mod contracts;
+#[cfg(feature = "embedded")]
 mod demo;
 mod doctor;
 mod keys;
@@ -16,6 +17,7 @@ mod session;
 mod settings;
 mod shell;
 mod state;
+#[cfg(feature = "embedded")]
 mod store;
 mod words;
 
@@ -30,8 +32,10 @@ fn main() -> std::process::ExitCode {
     let output = Output::new(args.json, args.quiet);
     let outcome = match &args.command {
         Command::Keys(command) => keys::run(command, &output),
+        #[cfg(feature = "embedded")]
         Command::Demo(command) => demo::run(command, &output),
-        Command::Store(command) => store::run(command, &output),
+        #[cfg(feature = "embedded")]
+        Command::Store(command) => store::run(command, &args.given, &output),
         Command::Ping { whose, count } => ping::run(*count, whose, &args.given, &output),
         Command::Doctor { whose } => doctor::run(whose, &args.given, &output),
         Command::Config(command) => config::run(command, &args.given, &output),

@@ -46,7 +46,11 @@ pub(crate) fn target(whose: &Whose, given: &Given) -> Result<Target, Failure> {
 fn url(settings: &StoreSettings, source: &Source) -> Result<Url, Failure> {
     let url = match &settings.url {
         Some(url) => url.as_str().to_owned(),
-        None => format!("embedded:{}", state::folder()?.display()),
+        None if cfg!(feature = "embedded") => format!("embedded:{}", state::folder()?.display()),
+        None => {
+            return Err(Failure::new("no url is set, and this build has no embedded store")
+                .help("name a server with --url redis://127.0.0.1:6379"));
+        }
     };
     url.parse::<Url>().map_err(|error| {
         Failure::new(format!("the url of {source} is of no use: {error}"))
@@ -68,9 +72,27 @@ pub(crate) fn options(settings: &StoreSettings, accept_source: &Source) -> Resul
     // Off is a check that never comes.
     options.health_check_interval = settings.health_check_interval.unwrap_or(Duration::MAX);
     options.retry_on_timeout = settings.retry_on_timeout;
+    #[cfg(feature = "embedded")]
+    {
+        options.fsync = fsync(settings);
+    }
     options.accept =
         settings.accept.iter().map(|word| concern(word, accept_source)).collect::<Result<_, _>>()?;
     Ok(options)
+}
+
+/// When a change of the embedded store counts as kept, as the section store says.
+#[cfg(feature = "embedded")]
+pub(crate) fn fsync_of(given: &Given) -> Result<keyplane_store::Fsync, Failure> {
+    let config = load(given).map_err(|error| first_of(&error))?;
+    let settings = config.section(Section::Store).store().map_err(|error| first_of(&error))?;
+    Ok(fsync(&settings))
+}
+
+/// The table of settings takes no other word than these.
+#[cfg(feature = "embedded")]
+fn fsync(settings: &StoreSettings) -> keyplane_store::Fsync {
+    keyplane_store::Fsync::named(&settings.fsync).unwrap_or_default()
 }
 
 fn concern(word: &str, source: &Source) -> Result<Concern, Failure> {

@@ -9,11 +9,11 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::{self, Store};
+use crate::args::{Given, Store};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{FAINT, KEY, Output, STRONG};
 use crate::words::count;
-use crate::{session, state};
+use crate::{session, settings, state};
 
 /// A store that runs: in a folder of ours, or in memory.
 enum Home {
@@ -30,7 +30,7 @@ impl Home {
     }
 }
 
-pub(crate) fn run(command: &Store, output: &Output) -> Result<Outcome, Failure> {
+pub(crate) fn run(command: &Store, given: &Given, output: &Output) -> Result<Outcome, Failure> {
     if command.commands {
         output.text(&commands())?;
         return Ok(Outcome::Fine);
@@ -41,7 +41,11 @@ pub(crate) fn run(command: &Store, output: &Output) -> Result<Outcome, Failure> 
             "it has no TLS and no users; beyond one machine run a Redis or Valkey and change the url",
         ));
     }
-    session::run(serve(command, output))?.transpose()?;
+    let fsync = match command.fsync {
+        Some(fsync) => fsync,
+        None => settings::fsync_of(given)?,
+    };
+    session::run(serve(command, fsync, output))?.transpose()?;
     Ok(Outcome::Fine)
 }
 
@@ -70,14 +74,14 @@ fn commands() -> String {
     text
 }
 
-async fn serve(command: &Store, output: &Output) -> Result<(), Failure> {
-    let home = open(command)?;
+async fn serve(command: &Store, fsync: Fsync, output: &Output) -> Result<(), Failure> {
+    let home = open(command, fsync)?;
     let listener = TcpListener::bind(command.listen).await.map_err(|error| {
         Failure::new(format!("cannot listen on {}: {error}", command.listen))
             .help("another port: --listen 127.0.0.1:6390")
     })?;
     let address = listener.local_addr().unwrap_or(command.listen);
-    say(&home, address, command.fsync, output)?;
+    say(&home, address, fsync, output)?;
     let mut stop = signal(SignalKind::terminate())
         .map_err(|error| Failure::new(format!("cannot wait for SIGTERM: {error}")))?;
     tokio::select! {
@@ -89,8 +93,8 @@ async fn serve(command: &Store, output: &Output) -> Result<(), Failure> {
     kept.map_err(|error| Failure::new(format!("the log could not be written to its end: {error}")))
 }
 
-fn open(command: &Store) -> Result<Home, Failure> {
-    let options = Options { fsync: fsync(command.fsync), ..Options::default() };
+fn open(command: &Store, fsync: Fsync) -> Result<Home, Failure> {
+    let options = Options { fsync, ..Options::default() };
     if command.memory {
         let started = Live::start(options);
         return started.map(|(live, _)| Home::Memory(live)).map_err(|error| Failure::new(error.to_string()));
@@ -115,15 +119,7 @@ fn taken(folder: &Path, socket: &Path) -> Failure {
         .help(format!("look in with redis-cli -s {}, or name another folder", socket.display()))
 }
 
-fn fsync(word: args::Fsync) -> Fsync {
-    match word {
-        args::Fsync::Always => Fsync::Always,
-        args::Fsync::Everysec => Fsync::EverySecond,
-        args::Fsync::No => Fsync::No,
-    }
-}
-
-fn say(home: &Home, address: SocketAddr, fsync: args::Fsync, output: &Output) -> Result<(), Failure> {
+fn say(home: &Home, address: SocketAddr, fsync: Fsync, output: &Output) -> Result<(), Failure> {
     let look = format!("redis-cli -h {} -p {}", address.ip(), address.port());
     let folder: Option<PathBuf> = match home {
         Home::Folder(house) => Some(house.folder().to_owned()),
@@ -137,16 +133,17 @@ fn say(home: &Home, address: SocketAddr, fsync: args::Fsync, output: &Output) ->
         return output.document(&json!({
             "address": address.to_string(),
             "folder": folder,
-            "fsync": folder.is_some().then(|| fsync.to_string()),
+            "fsync": folder.is_some().then(|| fsync.word()),
             "steps": loaded.steps,
             "torn_bytes": loaded.torn,
         }));
     }
     match &folder {
         Some(folder) => output.line(format!(
-            "{STRONG}store{STRONG:#} in {KEY}{}{KEY:#}  {FAINT}{} read from its log, fsync {fsync}{FAINT:#}",
+            "{STRONG}store{STRONG:#} in {KEY}{}{KEY:#}  {FAINT}{} read from its log, fsync {}{FAINT:#}",
             folder.display(),
             count(loaded.steps, "step"),
+            fsync.word(),
         ))?,
         None => output
             .line(format!("{STRONG}store{STRONG:#} in memory  {FAINT}it ends with this process{FAINT:#}"))?,

@@ -37,6 +37,8 @@ pub struct StoreSettings {
     pub retry_on_timeout: bool,
     /// Whether key names carry hash tags.
     pub hash_tags: HashTags,
+    /// When a change of the embedded store counts as kept: `always`, `everysec` or `no`.
+    pub fsync: String,
     /// Certificates to trust.
     pub tls_ca: Option<PathBuf>,
     /// Our own certificate; there is a `tls_key` when there is one.
@@ -127,6 +129,7 @@ impl Settings<'_> {
                 Some("off") => HashTags::Off,
                 _ => HashTags::Auto,
             },
+            fsync: self.text("fsync").unwrap_or_default().to_owned(),
             tls_ca: path("tls_ca"),
             tls_cert: path("tls_cert"),
             tls_key: path("tls_key"),

@@ -128,6 +128,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Some("auto"),
         "Whether key names carry hash tags: `auto` writes them on a Cluster and nowhere else.",
     ),
+    everywhere(
+        "fsync",
+        Kind::Choice(&["always", "everysec", "no"]),
+        Some("everysec"),
+        "When a change of the embedded store counts as kept: on the disk, within a second, or when the system likes. A server \
+         has its own setting.",
+    ),
     everywhere("tls_ca", Kind::Path, None, "Certificates to trust, PEM. Not set: those of the machine."),
     everywhere("tls_cert", Kind::Path, None, "Our own certificate, PEM. Needs `tls_key`."),
     everywhere("tls_key", Kind::Path, None, "The key of `tls_cert`, PEM."),

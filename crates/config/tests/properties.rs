@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 /// Names of settings, of older settings, and of nothing.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 29] = [
     "url",
     "user",
     "password",
@@ -18,6 +18,7 @@ const NAMES: [&str; 28] = [
     "health_check_interval",
     "retry_on_timeout",
     "hash_tags",
+    "fsync",
     "tls_ca",
     "accept",
     "namespace",

@@ -24,6 +24,24 @@ pub enum Fsync {
     No,
 }
 
+impl Fsync {
+    /// Every one, with the word of Redis's `appendfsync`.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Always, "always"), (Self::EverySecond, "everysec"), (Self::No, "no")];
+
+    /// By its word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == word).map(|(fsync, _)| *fsync)
+    }
+
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(fsync, _)| *fsync == self).map_or("", |(_, word)| word)
+    }
+}
+
 /// From this size on a log that has doubled is written anew.
 const REWRITE_FROM: u64 = 64 * 1024 * 1024;
 
