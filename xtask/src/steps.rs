@@ -134,7 +134,7 @@ pub(crate) const ALL: &[Step] = &[
         long: true,
         needs: &[Need::Redis],
         run: |setup| {
-            let often = [("KEYPLANE_DIFF_SEQUENCES", "1000"), ("KEYPLANE_DIFF_LEAST", "50")];
+            let often = [("KEYPLANE_DIFF_SEQUENCES", "1500"), ("KEYPLANE_DIFF_LEAST", "50")];
             setup.one_test("keyplane-engine", "differential", &[], &often)
         },
     },

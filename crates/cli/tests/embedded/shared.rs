@@ -56,6 +56,51 @@ fn two_processes_share_one_store_and_the_second_takes_over() {
     });
 }
 
+/// How often the second process has counted by the time the owner is killed, and how long it goes on.
+const COUNTED: i64 = 200;
+
+/// Counts until somebody else has taken over. What was acknowledged, and what was tried.
+async fn count_through(store: &Store, owner: &mut Owner) -> (i64, i64, Duration) {
+    let (mut acknowledged, mut tried) = (0, 0);
+    let mut killed = None;
+    loop {
+        if tried == COUNTED {
+            tokio::task::block_in_place(|| owner.kill());
+            killed = Some(Instant::now());
+        }
+        tried += 1;
+        match (ask(store, &["INCR", "count"]).await, killed) {
+            (Some(Reply::Int(_)), Some(killed)) => return (acknowledged + 1, tried, killed.elapsed()),
+            (Some(Reply::Int(_)), None) => acknowledged += 1,
+            (_, Some(killed)) if killed.elapsed() > Duration::from_secs(30) => panic!("nobody takes over"),
+            _ => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_owner_is_killed_under_load() {
+    let mut times = Vec::new();
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut owner = Owner::start(folder.path(), "always");
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let took = runtime.block_on(async move {
+            let store = Store::open(&url(&folder), always()).await.unwrap();
+            let (acknowledged, tried, took) = count_through(&store, &mut owner).await;
+            let found = match ask(&store, &["GET", "count"]).await {
+                Some(Reply::Bytes(digits)) => String::from_utf8(digits).unwrap().parse::<i64>().unwrap(),
+                other => panic!("{other:?}"),
+            };
+            assert!((acknowledged..=tried).contains(&found), "{found} of {acknowledged}, tried {tried}");
+            took
+        });
+        times.push(took);
+    }
+    times.sort();
+    println!("written to again {:?} after the kill in the middle of ten, {:?} at most", times[5], times[9]);
+}
+
 #[test]
 fn a_folder_that_is_taken_is_not_served_twice() {
     let folder = tempfile::tempdir().unwrap();

@@ -34,8 +34,8 @@ impl Coverage {
         }
         let all: Vec<&'static str> = options(template).collect();
         let types = if template.keyed { &TYPES[..] } else { &TYPES[..1] };
-        let mut chosen = || (all[rng.usize(..all.len())], types[rng.usize(..types.len())]);
-        let tried = [chosen(), chosen(), chosen()];
+        let tried: [_; 8] =
+            std::array::from_fn(|_| (all[rng.usize(..all.len())], types[rng.usize(..types.len())]));
         let count =
             |(option, of): &(&'static str, &'static str)| self.cells.get(&(template.name, *option, *of));
         let (option, of) = *tried.iter().min_by_key(|cell| count(cell)).unwrap_or(&tried[0]);
