@@ -11,6 +11,8 @@
 //! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so, and [`VirtualEngine`] an
 //!   embedded store in the same way;
 //! - [`Network`] is a simulated network with an embedded store in it: delays, partitions, all from one seed;
+//! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so;
+//! - [`Wire`] is a connection to a server on which every byte is seen;
 //! - [`Proxy`] stands between a client and a server and makes the faults of a network;
 //! - [`Fixtures`] are files that are told in exact words;
 //! - what cannot run here is a [`skip`] with a name, never silence.
@@ -76,6 +78,7 @@ mod slot;
 mod tls;
 mod virtual_engine;
 mod wait;
+mod wire;
 
 pub use audit::{Finding, What};
 pub use clock::VirtualServer;
@@ -98,3 +101,4 @@ pub use slot::Slot;
 pub use tls::{ClientCertificates, TlsFiles};
 pub use virtual_engine::VirtualEngine;
 pub use wait::until;
+pub use wire::Wire;

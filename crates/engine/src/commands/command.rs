@@ -77,12 +77,14 @@ fn describe(top: &Top) -> Reply {
 
 /// The ten parts of a description. A container by itself has no flags.
 fn row(name: &str, arity: i32, command: Option<&Command>, parts: Vec<Reply>) -> Reply {
-    let flags = flag::SHOWN.iter().filter(|(bit, _)| command.is_some_and(|command| command.has(*bit)));
+    let shown = flag::SHOWN.iter().filter(|(bit, _)| command.is_some_and(|command| command.has(*bit)));
+    let places = command.and_then(Places::of);
+    let flags = shown.map(|(_, name)| *name).chain(places.iter().flat_map(Places::flags));
     let (first, last, step) = command.map_or((0, 0, 0), |command| command.keys);
     Reply::Array(vec![
         Reply::bulk(name),
         Reply::Int(i64::from(arity)),
-        Reply::Set(flags.map(|(_, name)| Reply::status(name)).collect()),
+        Reply::Set(flags.map(Reply::status).collect()),
         Reply::Int(i64::from(first)),
         Reply::Int(i64::from(last)),
         Reply::Int(i64::from(step)),
@@ -230,6 +232,15 @@ enum Places {
 }
 
 impl Places {
+    /// What tells clients that first, last and step do not say it all.
+    fn flags(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let needs_none = matches!(self, Self::Counted { may_be_none: true, .. });
+        let moves = !matches!(self, Self::Fixed(..));
+        [(needs_none, "no_mandatory_keys"), (moves, "movablekeys")]
+            .into_iter()
+            .filter_map(|(holds, name)| holds.then_some(name))
+    }
+
     fn of(command: &Command) -> Option<Self> {
         let counted = |target, count| Some(Self::Counted { target, count, may_be_none: false });
         match command.name {
@@ -270,5 +281,23 @@ impl Places {
                 (half > 0 && rest.len() == half * 2).then(|| rest[..half].to_vec())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_whose_keys_move_says_so() {
+        let flags = |name: &str| -> Vec<&str> {
+            let command = all().find(|command| command.name == name).unwrap();
+            Places::of(command).iter().flat_map(Places::flags).collect()
+        };
+        assert_eq!(flags("get"), Vec::<&str>::new());
+        assert_eq!(flags("ping"), Vec::<&str>::new());
+        assert_eq!(flags("xread"), ["movablekeys"]);
+        assert_eq!(flags("zunionstore"), ["movablekeys"]);
+        assert_eq!(flags("eval"), ["no_mandatory_keys", "movablekeys"]);
     }
 }

@@ -528,19 +528,29 @@ fn xsetid(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     Ok(Reply::Ok)
 }
 
+/// How many entries FULL shows when it is not told, or told less than none.
+const SHOWN_IN_FULL: usize = 10;
+
 fn xinfo_stream(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
     let stream = cx.get::<Stream>(args[2])?.ok_or(NO_SUCH_KEY)?;
-    if args.len() > 3 {
-        let given = &args[1][..args[1].len().min(128)];
-        return Err(Fault::new(
-            [b"ERR unknown subcommand or wrong number of arguments for '", given, b"'. Try XINFO HELP."]
-                .concat(),
-        ));
-    }
+    let shown = match &args[3..] {
+        [] => None,
+        [full] if is(full, "FULL") => Some(SHOWN_IN_FULL),
+        [full, count, number] if is(full, "FULL") && is(count, "COUNT") => {
+            Some(usize::try_from(int(number)?).unwrap_or(SHOWN_IN_FULL))
+        }
+        _ => {
+            let given = &args[1][..args[1].len().min(128)];
+            return Err(Fault::new(
+                [b"ERR unknown subcommand or wrong number of arguments for '", given, b"'. Try XINFO HELP."]
+                    .concat(),
+            ));
+        }
+    };
     let id = |id: Id| Reply::bulk(id.to_string());
     let nodes = stream.nodes();
     let first = stream.first();
-    let facts = [
+    let mut facts = vec![
         ("length", Reply::count(stream.len())),
         ("radix-tree-keys", Reply::count(nodes)),
         // There is no such tree here; one of Redis has more nodes when it has several keys.
@@ -549,9 +559,20 @@ fn xinfo_stream(cx: &mut Context<'_>, args: &[&[u8]]) -> Answer {
         ("max-deleted-entry-id", id(stream.greatest_removed)),
         ("entries-added", Reply::Int(stream.added)),
         ("recorded-first-entry-id", id(first.map_or(Id::MIN, |(id, _)| id))),
-        ("groups", Reply::Int(0)),
-        ("first-entry", first.map_or(Reply::Nil, entry)),
-        ("last-entry", stream.newest().map_or(Reply::Nil, entry)),
     ];
+    match shown {
+        Some(count) => {
+            // Zero is all.
+            let count = if count == 0 { usize::MAX } else { count };
+            let entries = stream.range(Id::MIN, Id::MAX).take(count).map(entry).collect();
+            facts.push(("entries", Reply::Array(entries)));
+            facts.push(("groups", Reply::Array(Vec::new())));
+        }
+        None => {
+            facts.push(("groups", Reply::Int(0)));
+            facts.push(("first-entry", first.map_or(Reply::Nil, entry)));
+            facts.push(("last-entry", stream.newest().map_or(Reply::Nil, entry)));
+        }
+    }
     Ok(Reply::Map(facts.into_iter().map(|(name, fact)| (Reply::bulk(name), fact)).collect()))
 }

@@ -21,6 +21,7 @@ mod frame;
 mod grammar;
 mod pair;
 mod shrink;
+mod valkey;
 
 use coverage::Coverage;
 use grammar::Family;

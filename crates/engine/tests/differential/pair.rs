@@ -11,12 +11,10 @@
 //! Where the engine knows `CONFIG SET notify-keyspace-events`, a listener on each side must hear the same.
 
 use std::cell::RefCell;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use keyplane_engine::{Answer, ClientId, Delivery, Engine, Reply, Settings, Time};
-use keyplane_testing::VirtualServer;
+use keyplane_testing::{VirtualServer, Wire};
 
 use crate::coverage::Coverage;
 use crate::frame::{Compare, Frame};
@@ -29,56 +27,29 @@ pub(crate) struct Rig {
 }
 
 struct Client {
-    stream: BufReader<UnixStream>,
+    wire: Wire,
     /// As CLIENT ID shows it.
     id: u64,
 }
 
 impl Client {
     fn connect(server: &VirtualServer) -> Self {
-        let stream = UnixStream::connect(server.server().socket()).expect("the server's socket");
-        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        Self { stream: BufReader::new(stream), id: 0 }
-    }
-
-    fn send(&mut self, args: &[&[u8]]) {
-        let mut out = format!("*{}\r\n", args.len()).into_bytes();
-        for arg in args {
-            out.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
-            out.extend_from_slice(arg);
-            out.extend_from_slice(b"\r\n");
-        }
-        self.stream.get_mut().write_all(&out).expect("the server takes commands");
+        Self { wire: Wire::connect(server.server()), id: 0 }
     }
 
     fn read(&mut self) -> Result<Frame, String> {
-        Frame::read(&mut self.stream).map_err(|error| format!("no answer: {error}"))
+        let bytes = self.wire.read().map_err(|error| format!("no answer: {error}"))?;
+        Ok(Frame::read(&mut bytes.as_slice()).expect("a whole frame"))
     }
 
     fn ask(&mut self, args: &[&[u8]]) -> Result<Frame, String> {
-        self.send(args);
+        self.wire.send(args);
         self.read()
     }
 
     fn ask_words(&mut self, words: &str) -> Frame {
         let args: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
         self.ask(&args).expect("an answer")
-    }
-
-    /// Whether something has come that was not read.
-    fn has_more(&mut self) -> bool {
-        self.stream.get_ref().set_nonblocking(true).unwrap();
-        let came = self.stream.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
-        self.stream.get_ref().set_nonblocking(false).unwrap();
-        came
-    }
-
-    /// Whether something comes soon, or the end.
-    fn has_more_soon(&mut self) -> bool {
-        self.stream.get_ref().set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-        let came = self.stream.fill_buf().is_ok();
-        self.stream.get_ref().set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        came
     }
 }
 
@@ -309,7 +280,7 @@ impl<'r> Run<'r> {
     ) -> Result<(), String> {
         let (id, server) = &mut self.clients[client];
         let id = *id;
-        server.send(theirs);
+        server.wire.send(theirs);
         let outcome = self.engine.execute(self.rig.now(), id, args);
         self.effects.extend_from_slice(self.engine.take_effects().bytes());
         let shown: Vec<_> =
@@ -391,11 +362,11 @@ impl<'r> Run<'r> {
     /// What the server sends a client; soon tells when it sends nothing.
     fn read(&mut self, client: usize) -> Result<Frame, String> {
         let connection = &mut self.clients[client].1;
-        if !connection.has_more_soon() {
+        if !connection.wire.has_more_soon() {
             let mut admin = self.rig.admin.borrow_mut();
             admin.ask_words("PING");
             admin.ask_words("PING");
-            if !connection.has_more_soon() {
+            if !connection.wire.has_more_soon() {
                 return Err("no answer".to_owned());
             }
         }
@@ -474,7 +445,7 @@ impl<'r> Run<'r> {
         let mut admin = self.rig.admin.borrow_mut();
         admin.ask_words("PING");
         admin.ask_words("PING");
-        match self.clients.iter_mut().position(|(_, client)| client.has_more()) {
+        match self.clients.iter_mut().position(|(_, client)| client.wire.has_more()) {
             Some(client) => Err(format!("at the end the server has more for client {client}")),
             None => Ok(()),
         }
@@ -484,7 +455,7 @@ impl<'r> Run<'r> {
     fn hear(&mut self, mut mine: Vec<Frame>, order: Order) -> Result<(), String> {
         let Some((_, server)) = &mut self.listener else { return Ok(()) };
         let mut theirs = Vec::new();
-        while theirs.len() < mine.len() && server.has_more_soon() || server.has_more() {
+        while theirs.len() < mine.len() && server.wire.has_more_soon() || server.wire.has_more() {
             theirs.push(server.read()?);
         }
         if order == Order::Open {
@@ -500,7 +471,7 @@ impl<'r> Run<'r> {
         admin.ask_words("PING");
         admin.ask_words("PING");
         for (client, blocked) in self.blocked.iter().enumerate() {
-            if blocked.is_some() && self.clients[client].1.has_more() {
+            if blocked.is_some() && self.clients[client].1.wire.has_more() {
                 return Err(format!("the server answers client {client}, for the engine it still waits"));
             }
         }

@@ -71,11 +71,18 @@ const TEMPLATES: &[Template] = &[
         }
     }),
     Template::new("XSETID", &["ENTRIESADDED", "MAXDELETEDID", "bad"], Exact, xsetid),
-    Template::new("XINFO STREAM", &["more"], Exact, |g| {
+    Template::new("XINFO STREAM", &["FULL", "COUNT", "bad"], Exact, |g| {
         g.command("XINFO STREAM").key("stream");
-        if g.option("more") {
-            let more = g.pick(&["WHAT", "FULL x", "FULL COUNT", "COUNT 1 2"]);
+        if g.option("bad") {
+            let more =
+                g.pick(&["WHAT", "FULL x", "FULL COUNT", "COUNT 1 2", "FULL COUNT x", "FULL COUNT 1 2"]);
             words(g, more);
+        } else if g.option("COUNT") {
+            let count = g.pick(&["0", "1", "3", "99", "-1"]);
+            words(g, "full count");
+            g.arg(count);
+        } else if g.option("FULL") {
+            g.arg("FULL");
         }
     }),
     Template::new("OBJECT ENCODING", &[], Exact, |g| {
