@@ -7,6 +7,8 @@ pub(crate) enum Task {
     Test { long: bool, only: Option<String> },
     /// Rewrite the generated files.
     Generate,
+    /// Plant bugs in the engine: those whose name has `part` in it, or all.
+    Planted { part: Option<String> },
     /// Show the commands and steps.
     Help,
 }
@@ -17,6 +19,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     let task = match args.next().as_deref() {
         Some("test") => return parse_test(args),
         Some("generate") => Task::Generate,
+        Some("planted") => return Ok(parse_planted(args)),
         None | Some("help" | "--help" | "-h") => Task::Help,
         Some(other) => return Err(format!("no command `{other}`")),
     };
@@ -46,6 +49,16 @@ fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     Ok(Task::Test { long, only })
 }
 
+/// A name has several words, and need not be quoted.
+fn parse_planted(args: impl Iterator<Item = String>) -> Task {
+    let words: Vec<String> = args.collect();
+    match words.as_slice() {
+        [] => Task::Planted { part: None },
+        [word] if word == "--help" || word == "-h" => Task::Help,
+        words => Task::Planted { part: Some(words.join(" ")) },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +73,13 @@ mod tests {
         assert_eq!(parsed("test --only fmt"), only_fmt);
         assert_eq!(parsed("test --only=fmt"), only_fmt);
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true, only: None }));
+    }
+
+    #[test]
+    fn the_name_of_a_bug_may_have_several_words() {
+        assert_eq!(parsed("planted"), Ok(Task::Planted { part: None }));
+        assert_eq!(parsed("planted ZADD GT"), Ok(Task::Planted { part: Some("ZADD GT".to_owned()) }));
+        assert_eq!(parsed("planted --help"), Ok(Task::Help));
     }
 
     #[test]

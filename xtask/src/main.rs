@@ -1,7 +1,8 @@
 //! `cargo xtask`: the chores of this repository.
 //!
 //! `test` brings what the tests need, then runs every step in order and stops at the first that fails.
-//! `generate` rewrites the files that are made from the contracts. Nothing here starts a server; tests start their own.
+//! `generate` rewrites the files that are made from the contracts. `planted` shows that the engine's differential tests
+//! notice bugs. Nothing here starts a server; tests start their own.
 
 #![allow(
     clippy::print_stdout,
@@ -15,6 +16,7 @@ mod command;
 mod generated;
 mod needs;
 mod place;
+mod planted;
 mod steps;
 mod valkey;
 
@@ -48,6 +50,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
             Ok(())
         }
         Task::Generate => generated::write(&Place::find()?),
+        Task::Planted { part } => planted::run(&Place::find()?, part.as_deref()),
         Task::Test { long, only } => {
             let place = Place::find()?;
             let chosen = steps::choose(*long, only.as_deref())?;
@@ -64,6 +67,7 @@ cargo xtask test                 check everything; under 30 minutes on two cores
 cargo xtask test --long          also what takes longer
 cargo xtask test --only STEP     one step, with what it needs
 cargo xtask generate             rewrite the generated files
+cargo xtask planted [NAME PART]  plant bugs in a copy of the engine, one at a time; its differential tests must find each
 cargo xtask help                 this page
 
 On Debian and Ubuntu, as root, `test` installs what is missing; elsewhere it says what to install.

@@ -45,12 +45,16 @@ pub(crate) fn provide(steps: &[&Step]) -> Result<()> {
             needs.push(*need);
         }
     }
+    provide_these(&needs)
+}
 
+/// The same for what a task needs that has no steps.
+pub(crate) fn provide_these(needs: &[Need]) -> Result<()> {
     let system = System::find();
-    let mut missing = missing(&needs);
+    let mut missing = missing(needs);
     if !missing.is_empty() && system == System::Debian && is_root() {
         install(&missing)?;
-        missing = self::missing(&needs);
+        missing = self::missing(needs);
     }
     if missing.is_empty() {
         return Ok(());

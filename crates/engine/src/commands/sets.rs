@@ -268,7 +268,8 @@ fn difference(sets: &[Option<&Set>]) -> Set {
     if one_by_one <= all_at_once {
         return first.iter().filter(|member| !others.iter().any(|set| set.contains(member))).collect();
     }
-    let mut left = Set::clone(first);
+    // A new set, which may be in one piece where the first is not any more.
+    let mut left: Set = first.iter().collect();
     for member in others.iter().flat_map(|set| set.iter()) {
         left.remove(member);
     }

@@ -244,7 +244,8 @@ impl Gen {
             1 => self.pick(&["inf", "-inf", "+inf", "1e300", "-1e300", "1e-320", "infinity"]).to_owned(),
             2..=5 => self.rng.i32(-5..5).to_string(),
             6..=8 => {
-                self.pick(&["0.1", "0.2", "0.3", "1.1", "-0.1", "3.0e3", "1e17", "5e-324", "0.5"]).to_owned()
+                // With those on both sides of where an exponent is shown.
+                self.pick(FLOATS).to_owned()
             }
             _ => format!("{}", self.rng.f64() * 200.0 - 100.0),
         };
@@ -275,6 +276,19 @@ impl Gen {
         format!("m{}", self.rng.u32(..8))
     }
 
+    /// A walk through everything, in steps of a few.
+    pub(crate) fn walk(&mut self, command: &str) -> &mut Self {
+        let count = self.pick(&["2", "3", "7", "50"]);
+        self.command("!walk").arg(count).arg(command)
+    }
+
+    /// Now and then what was logged is replayed at once: of keys that are about to go the end of the sequence shows nothing.
+    pub(crate) fn replay_now_and_then(&mut self) {
+        if self.one_in(3) {
+            self.command("!replay");
+        }
+    }
+
     /// A moment around now.
     pub(crate) fn moment(&mut self, seconds: bool) -> &mut Self {
         let from_now = self.rng.i64(-3_000..20_000);
@@ -282,6 +296,9 @@ impl Gen {
         self
     }
 }
+
+const FLOATS: &[&str] =
+    &["0.1", "0.2", "0.3", "1.1", "-0.1", "3.0e3", "1e17", "1e16", "5e-324", "0.5", "0.0001", "0.00002"];
 
 /// A sequence: what the least covered cells ask for, and chance.
 ///

@@ -73,8 +73,8 @@ families! {
     pubsub: 150;
     scripting: 150;
     server: 150;
-    sets: 150;
-    streams: 150;
+    sets: 200;
+    streams: 200;
     strings: 150;
     transactions: 150;
     zsets: 150;

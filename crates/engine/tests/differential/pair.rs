@@ -7,17 +7,20 @@
 //! | `!leave` | the client's connection is closed, also while it waits, and a new one takes its place |
 //! | `!pass 100` | so many milliseconds pass |
 //! | `!quietly 100` | the same, but nobody looks for keys that are over now |
+//! | `!walk 3 HSCAN key` | a scan from its beginning to its end, so many at a time, which must find the same on both |
+//! | `!replay` | what was logged so far must make the same keys, as at the end of every sequence |
 //!
 //! Where the engine knows `CONFIG SET notify-keyspace-events`, a listener on each side must hear the same.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use keyplane_engine::{Answer, ClientId, Delivery, Engine, Reply, Settings, Time};
 use keyplane_testing::{VirtualServer, Wire};
 
 use crate::coverage::Coverage;
-use crate::frame::{Compare, Frame};
+use crate::frame::{Bytes, Compare, Frame};
 use crate::grammar::{Arg, CLIENTS, Step, TYPES};
 
 /// A server to compare with; each run begins with an empty one and a new engine.
@@ -256,8 +259,35 @@ impl<'r> Run<'r> {
                 self.quiet = true;
                 Ok(())
             }
+            b"!walk" => self.walk(words),
+            b"!replay" => {
+                // To compare is to look, so what is over goes first.
+                self.advance(0)?;
+                self.compare_replay()?;
+                ask(&mut self.engine, self.rig.now(), self.inspector, &[b"SELECT", b"0"]);
+                Ok(())
+            }
             _ => panic!("{words:?} is nothing that happens"),
         }
+    }
+
+    /// Where a walk is after each step is each side's own affair, but not what it finds until it is over.
+    fn walk(&mut self, words: &[&[u8]]) -> Result<(), String> {
+        // To walk is to look, so what is over goes first.
+        self.advance(0)?;
+        let (now, inspector) = (self.rig.now(), self.inspector);
+        let mut admin = self.rig.admin.borrow_mut();
+        admin.ask_words("SELECT 0");
+        ask(&mut self.engine, now, inspector, &[b"SELECT", b"0"]);
+        let theirs = found(words, |args| admin.ask(args))?;
+        let mine = found(words, |args| Ok(ask(&mut self.engine, now, inspector, args)))?;
+        if mine == theirs {
+            return Ok(());
+        }
+        let only = |these: &Found, others: &Found| these.difference(others).cloned().collect::<Vec<_>>();
+        let (engine, server) = (only(&mine, &theirs), only(&theirs, &mine));
+        let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        Err(format!("{}\n  only the engine: {engine:?}\n  only the server: {server:?}", words.join(" ")))
     }
 
     fn leave(&mut self, client: usize) -> Result<(), String> {
@@ -556,6 +586,29 @@ impl<'r> Run<'r> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a walk finds: elements, or pairs.
+type Found = BTreeSet<Vec<Frame>>;
+
+/// Follows the cursor of a scan until it is over. Where there is an error nothing is found.
+fn found(words: &[&[u8]], mut ask: impl FnMut(&[&[u8]]) -> Result<Frame, String>) -> Result<Found, String> {
+    let (count, command) = (words[1], &words[2..]);
+    let width = if matches!(command[0], b"HSCAN" | b"ZSCAN") { 2 } else { 1 };
+    let mut all = Found::new();
+    let mut cursor = Bytes(b"0".to_vec());
+    loop {
+        let args = [command, &[cursor.0.as_slice(), b"COUNT", count]].concat();
+        let Frame::Many(_, answer) = ask(&args)? else { return Ok(all) };
+        let Ok([Frame::Bulk(_, next), Frame::Many(_, elements)]) = <[Frame; 2]>::try_from(answer) else {
+            return Err("a scan answers with a cursor and elements".to_owned());
+        };
+        all.extend(elements.chunks(width).map(<[Frame]>::to_vec));
+        if next.0 == b"0" {
+            return Ok(all);
+        }
+        cursor = next;
     }
 }
 

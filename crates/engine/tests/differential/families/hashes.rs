@@ -61,6 +61,9 @@ const TEMPLATES: &[Template] = &[
     Template::new("HRANDFIELD", &["COUNT", "WITHVALUES", "far", "bad"], Shape, hrandfield),
     Template::new("HRANDFIELD all", &["WITHVALUES"], Unordered, hrandfield_all),
     Template::new("HSCAN", &["MATCH", "COUNT", "cursor", "bad"], ScanPairs, hscan),
+    Template::new("walk", &[], Exact, |g| {
+        g.walk("HSCAN").key("hash");
+    }),
     Template::new("OBJECT ENCODING", &[], Exact, |g| {
         g.command("OBJECT ENCODING").key("hash");
     }),

@@ -64,11 +64,15 @@ const TEMPLATES: &[Template] = &[
     Template::new("EXPIRETIME", &[], Exact, |g| any(g, "EXPIRETIME")),
     Template::new("PEXPIRETIME", &[], Exact, |g| any(g, "PEXPIRETIME")),
     Template::new("PERSIST", &[], Exact, |g| any(g, "PERSIST")),
+    Template::keyless("last millisecond", &["quietly"], Exact, last_millisecond),
     Template::keyless("KEYS", &[], Unordered, |g| {
         let pattern = pattern(g);
         g.command("KEYS").arg(pattern);
     }),
     Template::keyless("SCAN", &["MATCH", "TYPE", "COUNT", "cursor", "bad"], Scan, scan),
+    Template::keyless("walk", &[], Exact, |g| {
+        g.walk("SCAN");
+    }),
     Template::keyless("RANDOMKEY", &[], Shape, |g| {
         g.command("RANDOMKEY");
     }),
@@ -141,6 +145,21 @@ fn any(g: &mut Gen, command: &str) {
 fn another(g: &mut Gen) {
     let of = g.pick(&TYPES);
     g.key(of);
+}
+
+/// A key is looked at when its end comes, and a millisecond later. Chance alone seldom meets that moment.
+fn last_millisecond(g: &mut Gen) {
+    let of = g.pick(&TYPES);
+    let (key, millis) = (g.key_name(of), g.rng.u32(1..50).to_string());
+    let passes = if g.option("quietly") { "!quietly" } else { "!pass" };
+    g.command("PEXPIRE").arg(key.as_str()).arg(millis.as_str());
+    for passed in [millis.as_str(), "1"] {
+        let question = g.pick(&["EXISTS", "TYPE", "PTTL", "TOUCH"]);
+        g.command(passes).arg(passed);
+        g.command(question).arg(key.as_str());
+    }
+    // From here on nobody waits for a look at what is over.
+    g.command("!pass").arg("0");
 }
 
 fn several(g: &mut Gen, command: &str) {

@@ -75,6 +75,7 @@ const TEMPLATES: &[Template] = &[
         element(g);
     }),
     Template::new("LPOS", &["RANK", "COUNT", "MAXLEN", "twice", "bad"], Exact, lpos),
+    Template::keyless("LPOS among few", PLAIN, Exact, lpos_among_few),
     Template::new("LMOVE", MOVES, Exact, |g| {
         from_to(g, "LMOVE");
         word_of(g, SIDES);
@@ -203,6 +204,25 @@ fn lpos(g: &mut Gen) {
     if g.option("bad") {
         let word = g.pick(&["RANK", "COUNT", "WHAT"]);
         g.arg(word);
+    }
+}
+
+/// In a list of two letters, where there is something to find from both ends. Chance alone seldom gives options that depend
+/// on each other together with an element that is there.
+fn lpos_among_few(g: &mut Gen) {
+    g.by(0).command("DEL list:0");
+    g.command("RPUSH list:0");
+    for _ in 0..g.rng.u32(3..10) {
+        let element = g.pick(&["a", "b"]);
+        g.arg(element);
+    }
+    for _ in 0..g.rng.u32(1..4) {
+        g.command("LPOS list:0 a");
+        for (word, least, most) in [("RANK", -3, 3), ("COUNT", 0, 3), ("MAXLEN", 0, 8)] {
+            if g.one_in(2) {
+                g.arg(word).within(least, most);
+            }
+        }
     }
 }
 

@@ -46,11 +46,17 @@ const TEMPLATES: &[Template] = &[
         }
     }),
     Template::keyless("password", &["HELLO", "wrong"], Exact, password),
-    Template::keyless("RESET", &[], Exact, |g| {
+    Template::keyless("RESET", &["elsewhere"], Exact, |g| {
+        if g.option("elsewhere") {
+            g.command("SELECT 1");
+        }
         g.command("RESET");
         if g.client() == CLIENTS - 1 {
             g.command("HELLO 3").compared(Shape);
         }
+        // Where it is now.
+        g.command("SET").key("string").value().compared(Exact);
+        g.command("SELECT 0");
     }),
     Template::keyless("QUIT", &["late"], Exact, |g| {
         if g.option("late") {
@@ -408,7 +414,7 @@ fn watch(g: &mut Gen) {
     }
     g.command("UNWATCH");
     g.command("WATCH").key("string");
-    let how = g.pick(&["FLUSHALL", "FLUSHDB", "SWAPDB 0 1", "SWAPDB 1 1", "PING"]);
+    let how = g.pick(&["FLUSHALL", "FLUSHDB", "SWAPDB 0 1", "SWAPDB 1 0", "SWAPDB 1 1", "PING"]);
     g.by(other).command(how);
     g.by(client).command("MULTI");
     g.command("EXEC");

@@ -51,6 +51,9 @@ const TEMPLATES: &[Template] = &[
     Template::new("SDIFFSTORE", &["same"], Exact, |g| store(g, "SDIFFSTORE")),
     Template::new("SINTERCARD", &["LIMIT", "bad", "few"], Exact, sintercard),
     Template::new("SSCAN", &["MATCH", "COUNT", "cursor", "bad"], Scan, sscan),
+    Template::new("walk", &[], Exact, |g| {
+        g.walk("SSCAN").key("set");
+    }),
     Template::new("OBJECT ENCODING", &[], Exact, |g| {
         g.command("OBJECT ENCODING").key("set");
     }),
@@ -172,6 +175,7 @@ fn spop(g: &mut Gen) {
         g.within(0, 3);
     }
     g.command("SCARD").arg(key.as_str()).compared(Exact);
+    g.replay_now_and_then();
     g.command("DEL").arg(key).compared(Exact);
 }
 

@@ -185,6 +185,7 @@ fn xadd(g: &mut Gen) {
     if g.option("odd") {
         g.arg("odd");
     }
+    g.replay_now_and_then();
     if large {
         g.command("XRANGE").arg(key.as_str()).arg("-").arg("+");
         g.command("DEL").arg(key.as_str());
@@ -260,6 +261,7 @@ fn many(g: &mut Gen) {
     }
     g.command("XADD").arg(key).arg("MAXLEN").arg("~").within(0, count).arg("*").arg("a").arg("b");
     g.command("XRANGE").arg(key).arg("-").arg("+");
+    g.replay_now_and_then();
     g.command("DEL").arg(key);
 }
 

@@ -235,7 +235,8 @@ fn happens(g: &mut Gen, race: &str, (client, other): (usize, usize), key: &str) 
                 g.command("SET").arg(key).arg("there");
                 g.command("SELECT 0");
             }
-            g.command("SWAPDB 0 1")
+            let way = g.pick(&["SWAPDB 0 1", "SWAPDB 1 0"]);
+            g.command(way)
         }
         "expire" => g.command("PEXPIRE").arg(key).arg("5000"),
         "persist" => g.command("PERSIST").arg(key),

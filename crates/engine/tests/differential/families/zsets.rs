@@ -47,9 +47,12 @@ const TEMPLATES: &[Template] = &[
     }),
     Template::new("ZRANDMEMBER", &["count", "all", "WITHSCORES", "bad"], Exact, zrandmember),
     Template::new("ZSCAN", &["MATCH", "bad"], ScanPairs, zscan),
+    Template::new("walk", &[], Exact, |g| {
+        g.walk("ZSCAN").key("zset");
+    }),
     Template::new("ZCOUNT", &[], Exact, |g| {
         g.command("ZCOUNT").key("zset");
-        bounds(g);
+        bounds(g, false);
     }),
     Template::new("ZRANGE", &["BYSCORE", "BYLEX", "REV", "LIMIT", "WITHSCORES", "bad"], Exact, |g| {
         range(g, "ZRANGE", Bounds::Open);
@@ -78,7 +81,7 @@ const TEMPLATES: &[Template] = &[
     }),
     Template::new("ZREMRANGEBYSCORE", &[], Exact, |g| {
         g.command("ZREMRANGEBYSCORE").key("zset");
-        bounds(g);
+        bounds(g, false);
     }),
     Template::new("ZREMRANGEBYLEX", &[], Exact, |g| range(g, "ZREMRANGEBYLEX", Bounds::Names)),
     Template::new("ZPOPMIN", &["count", "bad"], Exact, |g| zpop(g, "ZPOPMIN")),
@@ -239,10 +242,19 @@ fn zscan(g: &mut Gen) {
     g.arg("COUNT").arg("1000");
 }
 
-/// Two scores as ranges have them, seldom the wrong way round.
-fn bounds(g: &mut Gen) {
-    let (low, high) = (bound(g, -9), bound(g, 9));
-    g.arg(low).arg(high);
+/// Two scores as ranges have them.
+fn bounds(g: &mut Gen, high_first: bool) {
+    let pair = [bound(g, -9), bound(g, 9)];
+    in_order(g, pair, high_first);
+}
+
+/// As the command takes them, seldom the wrong way round.
+fn in_order(g: &mut Gen, mut pair: [String; 2], high_first: bool) {
+    if high_first != g.one_in(8) {
+        pair.reverse();
+    }
+    let [first, second] = pair;
+    g.arg(first).arg(second);
 }
 
 fn bound(g: &mut Gen, around: i32) -> String {
@@ -259,19 +271,16 @@ fn bound(g: &mut Gen, around: i32) -> String {
 }
 
 /// Two names as ranges have them.
-fn names(g: &mut Gen) {
-    for first in [true, false] {
-        let name = match g.rng.u32(..12) {
-            0..=2 if first => "-".into(),
-            0..=2 => "+".into(),
-            3 => g.pick(&["-", "+", "[", "(", "-\0x", "+\0x", "[b", "(m", "[n"]).into(),
-            4 if g.one_in(2) => g.pick(&["m1", "", "-m", "+m", "1", " [m"]).into(),
-            5..=7 => format!("({}", g.member()),
-            8 => format!("[b{}", g.rng.u32(..132)),
-            _ => format!("[{}", g.member()),
-        };
-        g.arg(name);
-    }
+fn names(g: &mut Gen, high_first: bool) {
+    let pair = ["-", "+"].map(|end| match g.rng.u32(..12) {
+        0..=2 => end.into(),
+        3 => g.pick(&["-", "+", "[", "(", "-\0x", "+\0x", "[b", "(m", "[n"]).into(),
+        4 if g.one_in(2) => g.pick(&["m1", "", "-m", "+m", "1", " [m"]).into(),
+        5..=7 => format!("({}", g.member()),
+        8 => format!("[b{}", g.rng.u32(..132)),
+        _ => format!("[{}", g.member()),
+    });
+    in_order(g, pair, high_first);
 }
 
 /// What a command's name says about its bounds.
@@ -288,6 +297,7 @@ enum Bounds {
 fn range(g: &mut Gen, command: &str, mut of: Bounds) {
     let (first, second) = (g.key_name("zset"), g.key_name("zset"));
     let mut words: Vec<Vec<String>> = Vec::new();
+    let mut high_first = command.starts_with("ZREV");
     if of == Bounds::Open {
         of = Bounds::Ranks;
         if let Some(word) = g.one_of(&["BYSCORE", "BYLEX"]) {
@@ -296,6 +306,7 @@ fn range(g: &mut Gen, command: &str, mut of: Bounds) {
         }
         if g.option("REV") {
             words.push(vec!["REV".into()]);
+            high_first = true;
         }
     }
     let counts = matches!(command, "ZLEXCOUNT" | "ZREMRANGEBYLEX");
@@ -321,8 +332,8 @@ fn range(g: &mut Gen, command: &str, mut of: Bounds) {
     }
     g.arg(key);
     match of {
-        Bounds::Scores => bounds(g),
-        Bounds::Names => names(g),
+        Bounds::Scores => bounds(g, high_first),
+        Bounds::Names => names(g, high_first),
         _ => {
             g.int().int();
         }
