@@ -89,6 +89,10 @@ const TEMPLATES: &[Template] = &[
         any(g, "MOVE");
         database(g);
     }),
+    // What the log says of it has to say where.
+    Template::keyless("elsewhere", &[], Exact, |g| {
+        g.command("SELECT 1").command("SET").key("string").value().command("SELECT 0");
+    }),
     Template::keyless("SELECT", &[], Exact, |g| {
         g.command("SELECT");
         database(g);
