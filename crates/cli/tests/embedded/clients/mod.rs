@@ -13,11 +13,11 @@ use crate::owner::Owner;
 /// The folder of the packages.
 const PACKAGES: &str = "KEYPLANE_CLIENTS";
 
-/// Runs a script that ends with an error where something is not as it should be.
-fn runs(test: &str, program: &str, script: &str, variable: &str, packages: &str) {
+/// Runs a script that ends with an error where something is not as it should be. What it says in the end.
+fn said(test: &str, program: &str, script: &str, variable: &str, packages: &str) -> String {
     let Some(clients) = std::env::var_os(PACKAGES) else {
         skip(&format!("{test}: {PACKAGES} is not set; `cargo xtask test` fetches the packages"));
-        return;
+        return String::new();
     };
     let packages: OsString = Path::new(&clients).join(packages).into();
     let folder = tempfile::tempdir().unwrap();
@@ -28,15 +28,15 @@ fn runs(test: &str, program: &str, script: &str, variable: &str, packages: &str)
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("all well"), "{said}{errors}");
-    println!("{said}");
+    said.into_owned()
 }
 
 #[test]
 fn redis_py() {
-    runs("redis_py", "python3", "ordinary.py", "PYTHONPATH", "python");
+    println!("{}", said("redis_py", "python3", "ordinary.py", "PYTHONPATH", "python"));
 }
 
 #[test]
 fn ioredis() {
-    runs("ioredis", "node", "ordinary.cjs", "NODE_PATH", "node/node_modules");
+    println!("{}", said("ioredis", "node", "ordinary.cjs", "NODE_PATH", "node/node_modules"));
 }
