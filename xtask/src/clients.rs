@@ -12,7 +12,7 @@ use crate::command;
 use crate::place::Place;
 
 /// The tests read the folder of the packages from here.
-pub(crate) const VARIABLE: &str = "KEYPLANE_CLIENTS";
+pub(crate) const VARIABLE: &str = "KEYPLANE_TEST_CLIENTS";
 
 const REDIS_PY: &str = "redis==8.1.0";
 const IOREDIS: &str = "ioredis@6.0.0";

@@ -84,7 +84,7 @@ Steps, in order:
         "
 Environment:
   KEYPLANE_VALKEY_SERVER   a valkey-server to test against; empty: do without
-  KEYPLANE_CLIENTS         a folder with redis-py in python/ and ioredis in node/; empty: do without
+  KEYPLANE_TEST_CLIENTS    a folder with redis-py in python/ and ioredis in node/; empty: do without
   CARGO_TARGET_DIR         where builds, what was fetched and the list of skips go
 
 Exit codes: 0 all passed, 1 something failed or is missing, 2 usage.

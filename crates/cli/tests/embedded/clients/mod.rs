@@ -11,7 +11,7 @@ use keyplane_testing::skip;
 use crate::owner::Owner;
 
 /// The folder of the packages.
-const PACKAGES: &str = "KEYPLANE_CLIENTS";
+const PACKAGES: &str = "KEYPLANE_TEST_CLIENTS";
 
 /// Runs a script that ends with an error where something is not as it should be. What it says in the end.
 fn said(test: &str, program: &str, script: &str, variable: &str, packages: &str) -> String {
