@@ -11,7 +11,7 @@
 //! ```
 //! use keyplane_key::{Hash, Key, KeyInfo, Ttl};
 //!
-//! static BOOK: KeyInfo = KeyInfo { contract: "market", name: "ob", pattern: "ob:<symbol>", ttl: Ttl::NONE };
+//! static BOOK: KeyInfo = KeyInfo { contract: "market", name: "ob", pattern: "ob:<symbol>", ttl: Ttl::NONE, helpers: &[] };
 //! let book: Key<Hash> = Key::new(&BOOK, "ob:BTCUSDT".to_owned());
 //! let command = book.hset([("best_bid", "45229.50")]);
 //! assert_eq!(command.to_string(), "HSET ob:BTCUSDT best_bid 45229.50");
@@ -33,7 +33,7 @@ pub use check::{Check, ParamError};
 pub use command::{Command, Effect, Life};
 pub use kinds::{End, Hash, Kind, List, Set, Str, Stream, Zset};
 pub use naming::{Naming, NamingError};
-pub use script::{AnyKey, Arg, Call, Script, ScriptArg, ScriptKey};
+pub use script::{AnyKey, Arg, Call, Home, Script, ScriptArg, ScriptKey};
 pub use ttl::{Policy, Ttl};
 
 /// What the contract says about a family of keys.
@@ -47,6 +47,23 @@ pub struct KeyInfo {
     pub pattern: &'static str,
     /// How long it lives.
     pub ttl: Ttl,
+    /// The keys that a kit primitive keeps beside it.
+    pub helpers: &'static [Helper],
+}
+
+/// A key that a kit primitive keeps beside another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Helper {
+    /// The primitive.
+    pub kit: &'static str,
+    /// What it is to the primitive, such as `fence`.
+    pub role: &'static str,
+    /// What follows the text of the other key.
+    pub suffix: &'static str,
+    /// Its Redis type, as TYPE answers it.
+    pub redis_type: &'static str,
+    /// What the contract says about it.
+    pub info: &'static KeyInfo,
 }
 
 /// A key of the Redis type `T`.
@@ -93,6 +110,16 @@ impl<T: Kind> Key<T> {
     #[must_use]
     pub fn ttl(&self) -> Ttl {
         self.info.ttl
+    }
+
+    /// The key that a kit primitive keeps beside this one. `None` where the contract does not say `use = { kit = … }`.
+    #[must_use]
+    pub fn helper<H: Kind>(&self, kit: &str, role: &str) -> Option<Key<H>> {
+        let helper = self.info.helpers.iter().find(|helper| helper.kit == kit && helper.role == role)?;
+        (helper.redis_type == H::NAME).then(|| {
+            let text = [self.text.as_str(), helper.suffix].concat();
+            Key::new(helper.info, text).marked_legacy(self.legacy)
+        })
     }
 
     /// The Redis type, as TYPE answers it.

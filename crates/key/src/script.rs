@@ -9,8 +9,8 @@ use crate::{Args, Key, KeyInfo, Kind};
 /// A Lua script that was checked against its contract when it was compiled.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Script {
-    /// The contract.
-    pub contract: &'static str,
+    /// On whose keys it runs.
+    pub home: Home,
     /// Its name: the file's, without `.lua`.
     pub name: &'static str,
     /// Its source.
@@ -29,11 +29,29 @@ pub struct Script {
     pub repeatable: bool,
 }
 
+/// On whose keys a script runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// Those of a contract, by their names.
+    Contract(&'static str),
+    /// Those of any contract that grants its verbs: a step of a kit primitive.
+    Kit(&'static str),
+}
+
+impl fmt::Display for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Contract(name) | Self::Kit(name)) = self;
+        f.write_str(name)
+    }
+}
+
 /// A key of a script.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ScriptKey {
-    /// Its name in the contract.
+    /// Its name in the contract; of a kit's script, the part that it plays.
     pub name: &'static str,
+    /// What the script does to it.
+    pub verbs: &'static [&'static str],
     /// Whether the script changes it.
     pub writes: bool,
     /// Any number of keys of this family.
@@ -133,6 +151,8 @@ impl<'a, T: Kind> From<&'a Key<T>> for AnyKey<'a> {
 pub struct Call<R> {
     script: &'static Script,
     families: Vec<&'static KeyInfo>,
+    /// For each key, the number of its entry in the script's header.
+    parts: Vec<usize>,
     keys: Args,
     args: Args,
     legacy: bool,
@@ -146,6 +166,7 @@ impl<R> Call<R> {
         Self {
             script,
             families,
+            parts: Vec::with_capacity(script.keys.len()),
             keys: Args::default(),
             args: Args::default(),
             legacy: false,
@@ -153,11 +174,12 @@ impl<R> Call<R> {
         }
     }
 
-    /// Adds a key. A legacy id is kept in mind only where the script writes.
-    pub fn key<'k>(mut self, key: impl Into<AnyKey<'k>>, writes: bool) -> Self {
+    /// Adds a key for that entry of the header. A legacy id is kept in mind only where the script writes.
+    pub fn key<'k>(mut self, key: impl Into<AnyKey<'k>>, part: usize) -> Self {
         let key = key.into();
-        self.legacy |= writes && key.legacy;
+        self.legacy |= key.legacy && self.script.keys.get(part).is_some_and(|key| key.writes);
         self.families.push(key.info);
+        self.parts.push(part);
         self.keys.push(key.text.as_bytes());
         self
     }
@@ -180,6 +202,12 @@ impl<R> Call<R> {
         &self.families
     }
 
+    /// Each key's entry in the header, and its family.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static ScriptKey, &'static KeyInfo)> {
+        let entry = |(part, info): (&usize, &&'static KeyInfo)| Some((self.script.keys.get(*part)?, *info));
+        self.parts.iter().zip(&self.families).filter_map(entry)
+    }
+
     /// Its keys, in order.
     #[must_use]
     pub fn keys(&self) -> &Args {
@@ -200,14 +228,14 @@ impl<R> Call<R> {
 
     /// The same call, its answer read as another type.
     pub fn reading<S>(self) -> Call<S> {
-        let Self { script, families, keys, args, legacy, reply: _ } = self;
-        Call { script, families, keys, args, legacy, reply: PhantomData }
+        let Self { script, families, parts, keys, args, legacy, reply: _ } = self;
+        Call { script, families, parts, keys, args, legacy, reply: PhantomData }
     }
 }
 
 impl<R> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Script { contract, name, .. } = self.script;
-        write!(f, "{contract}/{name}({}; {} arguments)", self.keys, self.args.len())
+        let Script { home, name, .. } = self.script;
+        write!(f, "{home}/{name}({}; {} arguments)", self.keys, self.args.len())
     }
 }

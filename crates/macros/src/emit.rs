@@ -166,12 +166,24 @@ pub(crate) fn marker(kind: RedisType) -> Ident {
 
 fn info(contract: &Contract, key: &Key) -> TokenStream {
     let (constant, doc) = (constant_name(&key.name), format!("`{}`", key.pattern));
+    let helpers = contract.keys.iter().filter_map(|helper| self::helper(key, helper));
     let (contract, name, pattern, ttl) =
         (&contract.name, &key.name, key.pattern.as_str(), ttl(&key.ttl.policy));
     quote! {
         #[doc = #doc]
-        pub static #constant: ::keyplane_key::KeyInfo = ::keyplane_key::KeyInfo { contract: #contract, name: #name, pattern: #pattern, ttl: #ttl };
+        pub static #constant: ::keyplane_key::KeyInfo = ::keyplane_key::KeyInfo { contract: #contract, name: #name, pattern: #pattern, ttl: #ttl, helpers: &[#(#helpers),*] };
     }
+}
+
+/// What a kit primitive keeps beside a key: its pattern starts with the key's, and so does its text.
+fn helper(host: &Key, helper: &Key) -> Option<TokenStream> {
+    let of = helper.helper_of.as_ref().filter(|of| of.host == host.name)?;
+    let role = helper.name.strip_prefix(&host.name)?.strip_prefix('_')?;
+    let suffix = helper.pattern.as_str().strip_prefix(host.pattern.as_str())?;
+    let (kit, kind, info) = (&of.kit, helper.types.first()?.word(), constant_name(&helper.name));
+    Some(quote!(::keyplane_key::Helper {
+        kit: #kit, role: #role, suffix: #suffix, redis_type: #kind, info: &#info
+    }))
 }
 
 fn ttl(policy: &Policy) -> TokenStream {

@@ -50,16 +50,33 @@ pub fn keyspace(input: TokenStream) -> TokenStream {
 pub fn scripts(input: TokenStream) -> TokenStream {
     let call_site = proc_macro::Span::call_site().local_file();
     let usage = "scripts! takes a contract and a folder, such as scripts!(\"keys.toml\", \"src/scripts\")";
-    let expanded = Punctuated::<LitStr, Token![,]>::parse_terminated
-        .parse(input)
-        .and_then(|paths| {
-            let whole = Span::call_site();
-            <[LitStr; 2]>::try_from(paths.into_iter().collect::<Vec<_>>())
-                .map_err(|given| syn::Error::new(whole, format!("{} paths are given", given.len())))
-        })
-        .map_err(|error| Failure::usage(&error, usage))
-        .and_then(|[contract, folder]| expand_scripts(&contract, &folder, call_site.as_deref()));
+    let expanded = literals::<2>(input, usage)
+        .and_then(|[contract, folder]| expand_scripts(None, &contract, &folder, call_site.as_deref()));
     finish(expanded)
+}
+
+/// The scripts of a kit primitive: they run on keys of any contract whose component has the verbs they need.
+///
+/// Takes the name of the primitive, a contract in which its keys have the names of their parts, and the folder. Otherwise as
+/// `scripts!`.
+#[proc_macro]
+pub fn kit_scripts(input: TokenStream) -> TokenStream {
+    let call_site = proc_macro::Span::call_site().local_file();
+    let usage = "kit_scripts! takes a primitive, a contract and a folder";
+    let expanded = literals::<3>(input, usage).and_then(|[kit, contract, folder]| {
+        expand_scripts(Some(&kit.value()), &contract, &folder, call_site.as_deref())
+    });
+    finish(expanded)
+}
+
+/// So many texts with commas between.
+fn literals<const N: usize>(input: TokenStream, usage: &str) -> Result<[LitStr; N], Failure> {
+    let listed = Punctuated::<LitStr, Token![,]>::parse_terminated.parse(input);
+    let counted = listed.and_then(|texts| {
+        <[LitStr; N]>::try_from(texts.into_iter().collect::<Vec<_>>())
+            .map_err(|given| syn::Error::new(Span::call_site(), format!("{} paths are given", given.len())))
+    });
+    counted.map_err(|error| Failure::usage(&error, usage))
 }
 
 fn finish(expanded: Result<proc_macro2::TokenStream, Failure>) -> TokenStream {
@@ -103,6 +120,7 @@ fn read_contract(literal: &LitStr, call_site: Option<&Path>) -> Result<(Contract
 }
 
 fn expand_scripts(
+    kit: Option<&str>,
     contract: &LitStr,
     folder: &LitStr,
     call_site: Option<&Path>,
@@ -114,7 +132,7 @@ fn expand_scripts(
         .filter(|path| path.is_dir())
         .ok_or_else(|| fail(format!("there is no folder `{given}`; the path is relative to Cargo.toml")))?;
     let files = scripts::read(&contract, &path, &given).map_err(fail)?;
-    Ok(scripts::emit(&contract, &files))
+    Ok(scripts::emit(&contract, kit, &files))
 }
 
 fn find(given: &str, call_site: Option<&Path>) -> Option<PathBuf> {

@@ -55,18 +55,23 @@ fn names_in(folder: &Path) -> std::io::Result<BTreeSet<String>> {
 }
 
 /// One static and one call per script.
-pub(crate) fn emit(contract: &Contract, files: &[File]) -> TokenStream {
-    files.iter().map(|file| script(contract, file)).collect()
+pub(crate) fn emit(contract: &Contract, kit: Option<&str>, files: &[File]) -> TokenStream {
+    files.iter().map(|file| script(contract, kit, file)).collect()
 }
 
-fn script(contract: &Contract, file: &File) -> TokenStream {
+fn script(contract: &Contract, kit: Option<&str>, file: &File) -> TokenStream {
     let Script { contract: of, name, doc, ops, read_only, repeatable, returns, .. } = &file.script;
+    let home = match kit {
+        Some(kit) => quote!(::keyplane_key::Home::Kit(#kit)),
+        None => quote!(::keyplane_key::Home::Contract(#of)),
+    };
     let (path, sha) = (&file.path, sha1_smol::Sha1::from(&file.source).digest().to_string());
     let (constant, call) = (constant_name(name), type_name(name));
     let keys = file.script.keys.iter().map(|key| {
         let ScriptKey { key: name, repeats, .. } = key;
         let writes = key.access != Access::Read;
-        quote!(::keyplane_key::ScriptKey { name: #name, writes: #writes, repeats: #repeats })
+        let verbs = verbs(contract, ops, name);
+        quote!(::keyplane_key::ScriptKey { name: #name, verbs: &[#(#verbs),*], writes: #writes, repeats: #repeats })
     });
     let args = file.script.args.iter().map(|arg| match arg {
         ScriptArg::Ttl { key } => quote!(::keyplane_key::ScriptArg::Ttl(#key)),
@@ -80,7 +85,7 @@ fn script(contract: &Contract, file: &File) -> TokenStream {
     quote! {
         #[doc = #doc]
         pub static #constant: ::keyplane_key::Script = ::keyplane_key::Script {
-            contract: #of,
+            home: #home,
             name: #name,
             source: include_str!(#path),
             sha: #sha,
@@ -107,12 +112,19 @@ fn script(contract: &Contract, file: &File) -> TokenStream {
     }
 }
 
+/// What the operations that run a script do to a key.
+fn verbs(contract: &Contract, ops: &[String], key: &str) -> BTreeSet<&'static str> {
+    let run = contract.ops.iter().filter(|op| ops.contains(&op.name));
+    let touched = run.flat_map(|op| op.keys.iter().filter(|touched| touched.key == key));
+    touched.flat_map(|touched| touched.verbs.iter().map(|verb| verb.word())).collect()
+}
+
 /// Fields of the call, and the statements that put them in order.
 fn parts(contract: &Contract, script: &Script) -> (Vec<TokenStream>, Vec<TokenStream>) {
     let mut fields = Vec::new();
     let mut steps = Vec::new();
-    for key in &script.keys {
-        let (field, writes) = (value_name(&key.key), key.access != Access::Read);
+    for (part, key) in script.keys.iter().enumerate() {
+        let field = value_name(&key.key);
         let known = contract.key(&key.key);
         let types = known.map(|key| key.types.as_slice()).unwrap_or_default();
         let doc = known.map(|key| format!("`{}`", key.pattern)).unwrap_or_default();
@@ -127,11 +139,11 @@ fn parts(contract: &Contract, script: &Script) -> (Vec<TokenStream>, Vec<TokenSt
         if key.repeats {
             fields.push(quote!(#[doc = #doc] pub #field: ::std::vec::Vec<#single>));
             steps.push(
-                quote!(let made = call.#field.into_iter().fold(made, |made, key| made.key(key, #writes));),
+                quote!(let made = call.#field.into_iter().fold(made, |made, key| made.key(key, #part));),
             );
         } else {
             fields.push(quote!(#[doc = #doc] pub #field: #single));
-            steps.push(quote!(let made = made.key(call.#field, #writes);));
+            steps.push(quote!(let made = made.key(call.#field, #part);));
         }
     }
     for arg in &script.args {

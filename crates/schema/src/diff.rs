@@ -476,6 +476,7 @@ impl Found {
                     let shape = |op: &crate::model::Op| {
                         (
                             op.script.clone(),
+                            op.kit.as_ref().map(|(kit, _)| kit.clone()),
                             op.atomic,
                             op.keys
                                 .iter()

@@ -237,7 +237,7 @@ impl Verb {
             (Self::Prune, Set) => &["srem"],
             (Self::Prune, Zset) => &["zremrangebyscore", "zremrangebyrank", "zremrangebylex"],
             (Self::Prune, Stream) => &["xtrim"],
-            (Self::Hold, String) => &["set", "get", "del"],
+            (Self::Hold, String) => &["set", "get", "pttl", "del"],
             (Self::Swap, _) => &["rename", "renamenx"],
             _ => &[],
         }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyplane_key::Command;
+use keyplane_key::{Call, Command};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use crate::core::{self, deadline};
 use crate::error::{Cause, Error, Operation};
-use crate::handle::{Handle, operation, read};
+use crate::handle::{Handle, call_operation, operation, read};
 use crate::node::{Lent, Node};
 use crate::reply::{FromReply, Reply};
+use crate::script;
 use crate::slot::Slot;
 use crate::wire::{Batch, Request};
 use crate::write::{self, Plan};
@@ -69,10 +70,27 @@ impl Dedicated {
             Some(Duration::ZERO) => None,
             Some(block) => Some(block.saturating_add(self.handle.patience)),
         };
-        let reply = match (self.send(&operation, batch, patience).await, guard) {
+        let reply = match (self.send(&operation, batch, patience, false).await, guard) {
             (Err(error), Some(guard)) => return Err(guard.explain(error)),
             (outcome, _) => outcome?,
         };
+        read(&operation, reply)
+    }
+
+    /// Runs a script here, so that a `WAIT` after it waits for what it wrote. Never repeated.
+    pub async fn call<R: FromReply>(&mut self, call: impl Into<Call<R>>) -> Result<R, Error> {
+        let call = call.into();
+        let operation = call_operation(&call);
+        let refuse = |cause| Error::refused(operation.clone(), cause);
+        let handle = &self.handle;
+        handle.rules.check_call(&call).map_err(refuse)?;
+        let slot = script::slot(&call, &handle.core).map_err(refuse)?;
+        if slot != self.slot {
+            return Err(refuse(Cause::CrossSlot(self.slot.number(), slot.number())));
+        }
+        let request = script::by_sha(&handle.rules, &call).with_source(call.script().source);
+        let patience = Some(handle.patience);
+        let reply = self.send(&operation, Batch::new([request]), patience, true).await?;
         read(&operation, reply)
     }
 
@@ -82,7 +100,7 @@ impl Dedicated {
         let request =
             Request::new("WAIT").arg(replicas.to_string()).arg(longest.as_millis().max(1).to_string());
         let patience = longest.saturating_add(self.handle.patience);
-        let reply = self.send(&operation, Batch::new([request]), Some(patience)).await?;
+        let reply = self.send(&operation, Batch::new([request]), Some(patience), false).await?;
         read(&operation, reply)
     }
 
@@ -91,6 +109,7 @@ impl Dedicated {
         operation: &Operation,
         batch: Batch,
         patience: Option<Duration>,
+        is_script: bool,
     ) -> Result<Reply, Error> {
         let seat = match self.seat.take() {
             Some(seat) => seat,
@@ -104,7 +123,7 @@ impl Dedicated {
             None => Ok(sent.await),
         };
         let outcome = match replies {
-            Ok(Ok(replies)) => self.answered(operation, seat, replies).await,
+            Ok(Ok(replies)) => self.answered(operation, seat, replies, is_script).await,
             Ok(Err(error)) => Err(core::lost(operation, &error)),
             Err(_) => Err(Error::open(operation.clone(), Cause::TimedOut(patience.unwrap_or_default()))),
         };
@@ -123,6 +142,7 @@ impl Dedicated {
         operation: &Operation,
         seat: Seat,
         replies: Vec<Reply>,
+        is_script: bool,
     ) -> Result<Reply, Error> {
         let mut replies = replies.into_iter();
         let first = replies.next().unwrap_or(Reply::Nil);
@@ -144,7 +164,7 @@ impl Dedicated {
         } else {
             self.seat = Some(seat);
         }
-        Err(Error::answered(operation.clone(), error, false))
+        Err(Error::answered(operation.clone(), error, is_script))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyplane_key::{Call, Command, Key, Kind};
+use keyplane_key::{Call, Command, Key, KeyInfo, Kind};
 
 use crate::core::{Core, Job};
 use crate::dedicated::Dedicated;
@@ -94,6 +94,13 @@ impl Handle {
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.core.context.metrics
+    }
+
+    /// What `ttl(key)` is to a script: how long the contract, or the deployment's setting, lets a key live after a write.
+    /// `None` where it lives for ever, or no longer than another.
+    #[must_use]
+    pub fn lifetime(&self, info: &KeyInfo) -> Option<Duration> {
+        self.rules.key(info).ok().map(|rule| rule.script_ttl).filter(|lasts| !lasts.is_zero())
     }
 
     /// The contract.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyplane_key::{Call, Command, KeyInfo, Life};
+use keyplane_key::{Call, Command, Home, KeyInfo, Life, Script, ScriptKey};
 use keyplane_schema::{Contract, Key, Limits, Policy, acl};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,11 +26,13 @@ pub(crate) struct Rules {
 pub(crate) struct Rule {
     /// Names of commands in capitals; `None` is all.
     allowed: Option<FxHashSet<String>>,
+    /// Words of verbs; `None` is all.
+    verbs: Option<Vec<&'static str>>,
     pub(crate) expiry: Expiry,
     /// How long it lives once its event has come.
     after_event: Option<Duration>,
     /// What `ttl(key)` gives a script.
-    script_ttl: Duration,
+    pub(crate) script_ttl: Duration,
     pub(crate) limits: Limits,
     shown: String,
 }
@@ -59,11 +61,12 @@ impl Rules {
     ) -> Self {
         let grants = component.map(|component| acl::grants(&contract, component));
         let keys = contract.keys.iter().map(|key| {
-            let allowed = grants.as_ref().map(|grants| {
-                let verbs = grants.get(&key.name).cloned().unwrap_or_default();
-                acl::commands(&contract, key, &verbs).iter().map(|name| name.to_ascii_uppercase()).collect()
+            let granted = grants.as_ref().map(|grants| grants.get(&key.name).cloned().unwrap_or_default());
+            let allowed = granted.as_ref().map(|verbs| {
+                acl::commands(&contract, key, verbs).iter().map(|name| name.to_ascii_uppercase()).collect()
             });
-            (key.name.clone(), Rule::new(&contract, key, allowed, settings))
+            let verbs = granted.map(|verbs| verbs.iter().map(|verb| verb.word()).collect());
+            (key.name.clone(), Rule { allowed, verbs, ..Rule::new(&contract, key, settings) })
         });
         let ops = contract
             .ops
@@ -86,11 +89,10 @@ impl Rules {
     }
 
     pub(crate) fn key(&self, info: &KeyInfo) -> Result<&Rule, Cause> {
-        let foreign = || Cause::ForeignKey { contract: self.contract.name.clone() };
         if info.contract != self.contract.name {
-            return Err(foreign());
+            return Err(self.foreign());
         }
-        self.keys.get(info.name).ok_or_else(foreign)
+        self.keys.get(info.name).ok_or_else(|| self.foreign())
     }
 
     /// Whether the component may send this command, and what holds for its key.
@@ -119,33 +121,27 @@ impl Rules {
         if call.writes_legacy() {
             return Err(Cause::LegacyId);
         }
-        if script.contract != self.contract.name {
-            return Err(Cause::ForeignKey { contract: self.contract.name.clone() });
-        }
-        if !script.ops.iter().any(|op| self.ops.contains(*op)) {
-            return Err(self.not_granted());
-        }
-        let mut declared = script.keys.iter().peekable();
-        for info in call.families() {
-            while declared.next_if(|key| key.repeats && key.name != info.name).is_some() {}
-            let fits = match declared.peek() {
-                Some(key) if key.name == info.name => {
-                    if !key.repeats {
-                        declared.next();
-                    }
-                    true
-                }
-                _ => false,
-            };
-            if !fits {
-                return Err(Cause::ForeignKey { contract: format!("{}/{}", script.contract, script.name) });
+        match script.home {
+            Home::Contract(name) if name != self.contract.name => Err(self.foreign()),
+            Home::Contract(_) if !script.ops.iter().any(|op| self.ops.contains(*op)) => {
+                Err(self.not_granted())
             }
+            Home::Contract(_) => check_families(script, call.families()),
+            Home::Kit(_) => call.parts().try_for_each(|(part, info)| self.check_part(part, info)),
         }
-        if declared.all(|key| key.repeats) {
-            Ok(())
-        } else {
-            Err(Cause::ForeignKey { contract: format!("{}/{}", script.contract, script.name) })
+    }
+
+    /// A kit's script knows keys by the parts they play: the component must be granted what the script does to each.
+    fn check_part(&self, part: &ScriptKey, info: &KeyInfo) -> Result<(), Cause> {
+        let granted = self.key(info)?.verbs.as_ref();
+        match granted.is_none_or(|granted| part.verbs.iter().all(|verb| granted.contains(verb))) {
+            true => Ok(()),
+            false => Err(self.not_granted()),
         }
+    }
+
+    fn foreign(&self) -> Cause {
+        Cause::ForeignKey { contract: self.contract.name.clone() }
     }
 
     fn not_granted(&self) -> Cause {
@@ -153,19 +149,34 @@ impl Rules {
     }
 
     /// Milliseconds for `ttl(key)` of a script.
-    pub(crate) fn script_ttl(&self, key: &str) -> u64 {
-        let millis = self.keys.get(key).map_or(0, |rule| rule.script_ttl.as_millis());
-        u64::try_from(millis).unwrap_or(u64::MAX)
+    pub(crate) fn script_ttl<R>(&self, call: &Call<R>, key: &str) -> u64 {
+        let key = match call.script().home {
+            Home::Contract(_) => Some(key),
+            Home::Kit(_) => call.parts().find(|(part, _)| part.name == key).map(|(_, info)| info.name),
+        };
+        let rule = key.and_then(|key| self.keys.get(key));
+        u64::try_from(rule.map_or(0, |rule| rule.script_ttl.as_millis())).unwrap_or(u64::MAX)
     }
 }
 
+/// Whether the keys are those of the script's header, in its order.
+fn check_families(script: &Script, families: &[&KeyInfo]) -> Result<(), Cause> {
+    let foreign = || Cause::ForeignKey { contract: format!("{}/{}", script.home, script.name) };
+    let mut declared = script.keys.iter().peekable();
+    for info in families {
+        while declared.next_if(|key| key.repeats && key.name != info.name).is_some() {}
+        match declared.peek() {
+            Some(key) if key.name == info.name && key.repeats => {}
+            Some(key) if key.name == info.name => drop(declared.next()),
+            _ => return Err(foreign()),
+        }
+    }
+    if declared.all(|key| key.repeats) { Ok(()) } else { Err(foreign()) }
+}
+
 impl Rule {
-    fn new(
-        contract: &Contract,
-        key: &Key,
-        allowed: Option<FxHashSet<String>>,
-        settings: &HashMap<String, Duration>,
-    ) -> Self {
+    /// What the contract says; all is granted.
+    fn new(contract: &Contract, key: &Key, settings: &HashMap<String, Duration>) -> Self {
         let setting = key.ttl.setting.as_ref().and_then(|name| settings.get(name)).copied();
         let or_setting = |lasts: Duration| setting.unwrap_or(lasts);
         let mut after_event = None;
@@ -191,7 +202,15 @@ impl Rule {
             Expiry::Linked { at_least, .. } => *at_least,
         };
         let shown = format!("{} ({})", key.ttl.policy, key.ttl.policy.word());
-        Self { allowed, expiry, after_event, script_ttl, limits: key.limits(contract), shown }
+        Self {
+            allowed: None,
+            verbs: None,
+            expiry,
+            after_event,
+            script_ttl,
+            limits: key.limits(contract),
+            shown,
+        }
     }
 
     fn allows(&self, command: &str) -> bool {

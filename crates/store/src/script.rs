@@ -22,7 +22,7 @@ pub(crate) fn by_sha<R>(rules: &Rules, call: &Call<R>) -> Request {
     let mut own = args.iter();
     for arg in call.script().args {
         match arg {
-            ScriptArg::Ttl(key) => request.push_number(rules.script_ttl(key)),
+            ScriptArg::Ttl(key) => request.push_number(rules.script_ttl(call, key)),
             ScriptArg::Value => {
                 if let Some(value) = own.next() {
                     request.push(value);

@@ -20,6 +20,9 @@ fn check_outbox(contract: &Contract, key: &Key) -> Option<Diagnostic> {
     })
 }
 
+/// The kit's primitives that work on keys of an operation.
+const PRIMITIVES: &[&str] = &["lease", "record", "index", "events", "deadline", "timeline", "heartbeat"];
+
 fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
     let [first, others @ ..] = op.keys.as_slice() else {
         let message = format!("operation `{}` touches no key", op.name);
@@ -28,7 +31,19 @@ fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
                 .help("say which verbs it needs on which keys, as in `keys = { queue = \"consume\" }`"),
         );
     };
-    if op.script.is_some() && !op.atomic {
+    if let Some((kit, at)) = op.kit.as_ref().filter(|(kit, _)| !PRIMITIVES.contains(&kit.as_str())) {
+        let message = format!("there is no kit primitive `{kit}`");
+        let help = format!("primitives: {}", PRIMITIVES.join(", "));
+        return Some(Diagnostic::error(Code::UnknownName, message, *at, "not known").help(help));
+    }
+    if let (Some(_), Some((_, at))) = (&op.script, &op.kit) {
+        let message = format!("operation `{}` has a script and a kit primitive", op.name);
+        return Some(
+            Diagnostic::error(Code::BadValue, message, *at, "here")
+                .help("one of them does the step: drop the other"),
+        );
+    }
+    if (op.script.is_some() || op.kit.is_some()) && !op.atomic {
         let message = format!("operation `{}` has a script, so it is one step", op.name);
         return Some(
             Diagnostic::error(Code::BadValue, message, op.at, "here")
@@ -38,9 +53,9 @@ fn check_op(contract: &Contract, op: &Op) -> Option<Diagnostic> {
     if others.is_empty() || !op.atomic {
         return None;
     }
-    if op.script.is_none() {
+    if op.script.is_none() && op.kit.is_none() {
         let message = format!("operation `{}` touches several keys without a script", op.name);
-        let help = "several commands are not one step: name a `script`, or say `atomic = false`";
+        let help = "several commands are not one step: name a `script` or a `kit` primitive, or say `atomic = false`";
         return Some(Diagnostic::error(Code::Missing, message, op.at, "here").help(help));
     }
     let anchor = contract.key(&first.key)?;

@@ -188,10 +188,11 @@ fn operations(page: &mut Page, contract: &Contract) {
             )
         };
         let keys: Vec<String> = op.keys.iter().map(touch).collect();
-        let how = match (&op.script, op.atomic) {
-            (Some(script), _) => code(script),
-            (None, true) => "one command".to_owned(),
-            (None, false) => "not atomic".to_owned(),
+        let how = match (&op.script, &op.kit, op.atomic) {
+            (Some(script), _, _) => code(script),
+            (None, Some((kit, _)), _) => format!("kit {kit}"),
+            (None, None, true) => "one command".to_owned(),
+            (None, None, false) => "not atomic".to_owned(),
         };
         vec![format!("**{}**", op.name), cell(&op.doc), by.join(", "), keys.join("; "), how]
     };

@@ -322,6 +322,8 @@ pub struct Op {
     pub by: Vec<(String, Span)>,
     /// The script, when there is one.
     pub script: Option<String>,
+    /// The kit primitive whose scripts run over these keys, where no script of its own does.
+    pub kit: Option<(String, Span)>,
     /// The keys it touches.
     pub keys: Vec<OpKey>,
     /// One step; `false` is a sequence of single commands.

@@ -368,6 +368,7 @@ impl Reader<'_> {
             doc: table.text("doc").unwrap_or_default().to_owned(),
             by: named("by").collect(),
             script: table.text("script").map(str::to_owned),
+            kit: named("kit").next(),
             keys,
             atomic: table.get("atomic").is_none() || table.flag("atomic"),
             event: named("event").next(),

@@ -242,6 +242,7 @@ pub(crate) const OP: &[Word] = &[
     must("doc", Shape::Text, "What it does."),
     must("by", Shape::Texts, "Who does it."),
     word("script", Shape::Text, "The Lua file, when it is more than one command."),
+    word("kit", Shape::Text, "The kit primitive that does it, in place of a script."),
     must("keys", Shape::TextsByName, "Verbs by key."),
     word("atomic", Shape::Flag, "false: a sequence of single commands."),
     word("event", Shape::Text, "The event it raises."),

@@ -202,7 +202,7 @@ mod tests {
             assert!(verbs().any(known), "{command}");
         }
         // And the other way round: what a creating verb has besides needs a key that is there.
-        let others = ["hdel", "lset", "get", "del"];
+        let others = ["hdel", "lset", "get", "pttl", "del"];
         for verb in Verb::ALL.iter().filter(|verb| verb.creates()) {
             for command in RedisType::ALL.iter().flat_map(|kind| verb.commands(*kind)) {
                 assert!(creates(command) != others.contains(command), "{command}");

@@ -1,0 +1,5 @@
+//! What each primitive does, on every store: one suite, run against each kind of server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod lease;
+mod setup;
