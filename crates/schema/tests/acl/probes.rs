@@ -69,7 +69,10 @@ pub(crate) fn probe(kind: RedisType, name: &str) -> Probe {
 
 /// The names of all commands that only look at a key as such, and of those that set its time to live.
 pub(crate) fn shared_names() -> [Vec<&'static str>; 2] {
-    [ANY[0], ANY[1]].map(|(verbs, texts)| texts.iter().map(|text| Probe { text, verbs }.name()).collect())
+    [&ANY[..2], &ANY[2..3]].map(|groups| {
+        let probes = groups.iter().flat_map(|(verbs, texts)| texts.iter().map(|text| Probe { text, verbs }));
+        probes.map(|probe| probe.name()).collect()
+    })
 }
 
 /// The command that makes a key of this type. Numbers, so that counting works.
@@ -89,10 +92,9 @@ type Group = (&'static [Verb], &'static [&'static str]);
 const WRITING: &[Verb] = &[Put, Update, Count, Add, Produce, Consume, Append, Remove, Prune, Hold, Swap];
 
 const ANY: &[Group] = &[
-    (
-        &[Peek],
-        &["EXISTS K", "TYPE K", "TTL K", "PTTL K", "EXPIRETIME K", "PEXPIRETIME K", "TOUCH K", "WATCH K"],
-    ),
+    (&[Peek], &["EXISTS K", "TYPE K", "TTL K", "EXPIRETIME K", "PEXPIRETIME K", "TOUCH K", "WATCH K"]),
+    // Whoever waits for a lock asks how long it lasts.
+    (&[Peek, Hold], &["PTTL K"]),
     (
         WRITING,
         &[
