@@ -16,6 +16,7 @@ mod counters;
 mod error;
 pub mod fence;
 pub mod lease;
+pub mod record;
 mod tokens;
 
 pub use counters::Counter;

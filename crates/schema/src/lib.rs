@@ -31,6 +31,7 @@ mod read;
 mod render;
 pub mod script;
 mod units;
+mod values;
 mod verbs;
 
 pub use dfa::Dfa;
@@ -50,6 +51,7 @@ pub use pattern::{Pattern, Segment};
 pub use read::closest;
 pub use render::{Purpose, RenderError};
 pub use units::{FloatRange, IntRange, duration as parse_duration, show_duration, show_size};
+pub use values::ValueCheck;
 pub use verbs::{Access, RedisType, Verb};
 
 /// Keys that two contracts on one server would share: the names in each, and a key that both match.

@@ -131,6 +131,14 @@ impl FloatRange {
     }
 }
 
+impl FloatRange {
+    /// Whether `value` lies inside.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
+    }
+}
+
 impl fmt::Display for FloatRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show_ends(f, self.low, self.high)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyplane_key::{Call, Command, Key, KeyInfo, Kind};
+use keyplane_key::{Call, Command, Key, Kind};
 
 use crate::core::{Core, Job};
 use crate::dedicated::Dedicated;
@@ -73,6 +73,20 @@ impl Handle {
         read(&operation, reply)
     }
 
+    /// Several commands of one kind in one round trip per server: all answers, or the first error.
+    pub async fn run_all<R: FromReply>(
+        &self,
+        commands: impl IntoIterator<Item = Command<R>>,
+    ) -> Result<Vec<R>, Error> {
+        let (mut pipeline, mut operations) = (self.pipeline(), Vec::new());
+        for command in commands {
+            operations.push(operation(&command));
+            pipeline = pipeline.run(command);
+        }
+        let replies = pipeline.send_all().await?;
+        operations.iter().zip(replies).map(|(operation, reply)| read(operation, reply)).collect()
+    }
+
     /// Several commands and scripts in one round trip per server.
     pub fn pipeline(&self) -> Pipeline<'_> {
         Pipeline::new(self)
@@ -99,13 +113,19 @@ impl Handle {
     /// What `ttl(key)` is to a script: how long the contract, or the deployment's setting, lets a key live after a write.
     /// `None` where it lives for ever, or no longer than another.
     #[must_use]
-    pub fn lifetime(&self, info: &KeyInfo) -> Option<Duration> {
-        self.rules.key(info).ok().map(|rule| rule.script_ttl).filter(|lasts| !lasts.is_zero())
+    pub fn lifetime(&self, key: &str) -> Option<Duration> {
+        self.rules.lifetime(key).filter(|lasts| !lasts.is_zero())
+    }
+
+    /// The component that it was opened as; `None` for one that may read everything.
+    #[must_use]
+    pub fn component(&self) -> Option<&str> {
+        self.rules.component()
     }
 
     /// The contract.
     #[must_use]
-    pub fn contract(&self) -> &keyplane_schema::Contract {
+    pub fn contract(&self) -> &Arc<keyplane_schema::Contract> {
         &self.rules.contract
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Rule {
     /// How long it lives once its event has come.
     after_event: Option<Duration>,
     /// What `ttl(key)` gives a script.
-    pub(crate) script_ttl: Duration,
+    script_ttl: Duration,
     pub(crate) limits: Limits,
     shown: String,
 }
@@ -148,14 +148,23 @@ impl Rules {
         Cause::NotGranted { component: self.component.clone().unwrap_or_else(|| "anyone".to_owned()) }
     }
 
+    pub(crate) fn component(&self) -> Option<&str> {
+        self.component.as_deref()
+    }
+
+    /// What `ttl(key)` is to a script; zero is none.
+    pub(crate) fn lifetime(&self, key: &str) -> Option<Duration> {
+        self.keys.get(key).map(|rule| rule.script_ttl)
+    }
+
     /// Milliseconds for `ttl(key)` of a script.
     pub(crate) fn script_ttl<R>(&self, call: &Call<R>, key: &str) -> u64 {
         let key = match call.script().home {
             Home::Contract(_) => Some(key),
             Home::Kit(_) => call.parts().find(|(part, _)| part.name == key).map(|(_, info)| info.name),
         };
-        let rule = key.and_then(|key| self.keys.get(key));
-        u64::try_from(rule.map_or(0, |rule| rule.script_ttl.as_millis())).unwrap_or(u64::MAX)
+        let lasts = key.and_then(|key| self.lifetime(key)).unwrap_or_default();
+        u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX)
     }
 }
 

@@ -159,7 +159,7 @@ impl Lease {
 
     /// The same with options.
     pub fn with(handle: &Handle, lock: Key<Str>, options: Options) -> Result<Self, SetupError> {
-        let ttl = handle.lifetime(lock.info()).ok_or_else(|| SetupError::Ttl {
+        let ttl = handle.lifetime(lock.info().name).ok_or_else(|| SetupError::Ttl {
             key: lock.info().name,
             kit: KIT,
             policy: format!("{:?}", lock.ttl().policy),

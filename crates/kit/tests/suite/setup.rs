@@ -17,7 +17,7 @@ pub(crate) mod scripts {
     keyplane_macros::scripts!("tests/pool.toml", "tests/scripts");
 }
 
-pub(crate) use pool::{Keyspace, PoolId};
+pub(crate) use pool::{Keyspace, MachineId, PoolId};
 
 /// A store of its own connections: another process, as far as the server can tell.
 pub(crate) async fn machine(place: &Place) -> Handle {
