@@ -14,8 +14,11 @@
 
 mod counters;
 mod error;
+pub mod events;
 pub mod fence;
+pub mod index;
 pub mod lease;
+mod life;
 pub mod record;
 mod tokens;
 

@@ -2,7 +2,7 @@
 //! audits know every helper key and this crate does not depend on the kit.
 
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::model::{Contract, Helper, How, Key, Owner};
+use crate::model::{Contract, Helper, How, Key, Owner, Policy};
 use crate::node::{self, Table};
 use crate::read;
 use crate::verbs::{RedisType, Verb};
@@ -11,6 +11,7 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("queue", include_str!("../fragments/queue.toml")),
     ("lease", include_str!("../fragments/lease.toml")),
     ("outbox", include_str!("../fragments/outbox.toml")),
+    ("index", include_str!("../fragments/index.toml")),
 ];
 
 /// Adds the helper keys that the contract's keys ask for, each behind its host.
@@ -75,12 +76,16 @@ fn host_types(table: &Table) -> Vec<RedisType> {
     names.iter().filter_map(|name| RedisType::parse(&name.text)).collect()
 }
 
-/// A helper follows its host: same slot, same readers, and the host's writers do to it whatever the kit needs.
+/// A helper follows its host: same slot, same readers, and the host's writers do to it whatever the kit needs. One that is
+/// linked to `host` lives by the host's own rule.
 fn adopt(mut key: Key, kit: &str, host: &Key) -> Key {
     key.name = format!("{}_{}", host.name, key.name);
     key.helper_of = Some(Helper { host: host.name.clone(), kit: kit.to_owned() });
     // The helper's pattern starts with the host's, so the tag stands at the same place.
     key.tag = host.tag.clone();
+    if matches!(&key.ttl.policy, Policy::Linked { to, .. } if to == "host") {
+        key.ttl = host.ttl.clone();
+    }
     key.at = host.at;
     key.owners = Vec::new();
     for owner in &host.owners {

@@ -95,7 +95,8 @@ impl Kind {
         match self {
             Self::Hex(length) => {
                 let digits = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-                digits && length.map_or(text.len().is_multiple_of(2), |length| text.len() == 2 * length as usize)
+                digits
+                    && length.map_or(text.len().is_multiple_of(2), |length| text.len() == 2 * length as usize)
             }
             Self::Int(range) => {
                 is_integer(text) && text.parse().is_ok_and(|n| range.is_none_or(|r| r.contains(n)))

@@ -19,6 +19,11 @@ impl Key<Hash> {
         self.read("HGETALL")
     }
 
+    /// `HSCAN`: where to go on (0: it was the last), and some fields with their values.
+    pub fn hscan(&self, cursor: u64, count: u64) -> Command<(u64, Vec<(Bytes, Bytes)>)> {
+        self.read("HSCAN").number(cursor).arg("COUNT").number(count)
+    }
+
     /// `HEXISTS`.
     pub fn hexists(&self, field: impl AsRef<[u8]>) -> Command<bool> {
         self.read("HEXISTS").arg(field)

@@ -19,6 +19,21 @@ impl Key<Stream> {
         self.read("XRANGE").arg(start).arg(end)
     }
 
+    /// `XRANGE … COUNT`: the first so many of them.
+    pub fn xrange_first(&self, start: &str, end: &str, count: u64) -> Command<Vec<Entry>> {
+        self.xrange(start, end).arg("COUNT").number(count)
+    }
+
+    /// `XREVRANGE … COUNT`: the newest so many, the newest first.
+    pub fn xrevrange_first(&self, end: &str, start: &str, count: u64) -> Command<Vec<Entry>> {
+        self.read("XREVRANGE").arg(end).arg(start).arg("COUNT").number(count)
+    }
+
+    /// `XDEL`: how many were there.
+    pub fn xdel<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> Command<u64> {
+        ids.into_iter().fold(self.command("XDEL", Effect::Remove), |command, id| command.arg(id.as_ref()))
+    }
+
     /// `XADD` with an id of the server's: that id. Where the contract limits the entries, the oldest go.
     pub fn xadd<F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,

@@ -5,6 +5,8 @@ use keyplane_store::Handle;
 
 use super::rules::Rules;
 use crate::fence::Fence;
+use crate::index::Index;
+use crate::life::{millis, most_members};
 
 /// A change of one record. Does nothing until it is [committed](super::Records::commit).
 #[derive(Debug, Clone)]
@@ -51,7 +53,7 @@ enum Follow {
     ZsetRemove(Key<Zset>, Vec<u8>),
     List(Key<Hash>, Vec<u8>, Vec<u8>),
     Unlist(Key<Hash>, Vec<u8>),
-    Note(Key<Stream>, Vec<(String, Vec<u8>)>),
+    Note(Vec<(String, Vec<u8>)>),
     Event(Key<Stream>, Vec<(String, Vec<u8>)>),
 }
 
@@ -176,7 +178,7 @@ impl Change {
         self
     }
 
-    /// Appends an event to a stream on the record's slot.
+    /// Appends an event to a stream on the record's slot; see [`events`](crate::events).
     pub fn telling<F: Into<String>, V: Into<Vec<u8>>>(
         mut self,
         stream: &Key<Stream>,
@@ -187,10 +189,27 @@ impl Change {
         self
     }
 
-    /// Appends a note to an outbox.
-    pub(crate) fn noting(mut self, outbox: Key<Stream>, fields: Vec<(String, Vec<u8>)>) -> Self {
-        self.follow.push(Follow::Note(outbox, fields));
+    /// Notes in the record's outbox that a member enters an index on another slot, or gets another score there.
+    pub fn entering(self, index: &Index, member: impl Into<Vec<u8>>, score: f64) -> Self {
+        self.noting(index, "enter", member.into(), Some(score))
+    }
+
+    /// Notes in the record's outbox that a member leaves an index on another slot.
+    pub fn leaving(self, index: &Index, member: impl Into<Vec<u8>>) -> Self {
+        self.noting(index, "leave", member.into(), None)
+    }
+
+    fn noting(mut self, index: &Index, op: &str, member: Vec<u8>, score: Option<f64>) -> Self {
+        let mut note = vec![("index".to_owned(), index.key().into()), ("op".to_owned(), op.into())];
+        note.push(("member".to_owned(), member));
+        note.extend(score.map(|score| ("score".to_owned(), score.to_string().into_bytes())));
+        self.follow.push(Follow::Note(note));
         self
+    }
+
+    /// Whether it writes to the record's outbox.
+    pub(super) fn notes(&self) -> bool {
+        self.follow.iter().any(|follow| matches!(follow, Follow::Note(_)))
     }
 
     /// What a field was to become.
@@ -205,28 +224,34 @@ impl Change {
     }
 
     /// The keys that change with the record, by type and each in the order of the steps.
-    pub(super) fn followers(&self) -> Followers<'_> {
+    pub(super) fn followers<'c>(&'c self, outbox: Option<&'c Key<Stream>>) -> Followers<'c> {
         let (mut sets, mut zsets, mut hashes, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for follow in &self.follow {
             match follow {
                 Follow::SetAdd(key, _) | Follow::SetRemove(key, _) => sets.push(key),
                 Follow::ZsetAdd(key, ..) | Follow::ZsetRemove(key, _) => zsets.push(key),
                 Follow::List(key, ..) | Follow::Unlist(key, _) => hashes.push(key),
-                Follow::Note(key, _) | Follow::Event(key, _) => streams.push(key),
+                Follow::Note(_) => streams.extend(outbox),
+                Follow::Event(key, _) => streams.push(key),
             }
         }
         (sets, zsets, hashes, streams)
     }
 
     /// The arguments of the script: conditions first, then what is written.
-    pub(super) fn steps<'c>(&'c self, handle: &Handle, rules: &'c Rules) -> Vec<Arg<'c>> {
+    pub(super) fn steps<'c>(
+        &'c self,
+        handle: &Handle,
+        rules: &'c Rules,
+        outbox: Option<&Key<Stream>>,
+    ) -> Vec<Arg<'c>> {
         let mut steps = Steps(Vec::new());
         self.conditions(rules, &mut steps);
         self.writes(&mut steps);
         if let Some(parent) = self.parent.as_ref().filter(|_| self.renews_parent) {
             steps.push(["touch".into(), millis(handle, parent.info()).into()]);
         }
-        self.follows(handle, &mut steps);
+        self.follows(handle, outbox, &mut steps);
         steps.0
     }
 
@@ -265,8 +290,8 @@ impl Change {
         }
     }
 
-    fn follows<'c>(&'c self, handle: &Handle, steps: &mut Steps<'c>) {
-        let (sets, zsets, hashes, _) = self.followers();
+    fn follows<'c>(&'c self, handle: &Handle, outbox: Option<&Key<Stream>>, steps: &mut Steps<'c>) {
+        let (sets, zsets, hashes, _) = self.followers(None);
         // Behind the record, its parent and the fence.
         let mut set = 4;
         let mut zset = set + sets.len();
@@ -302,9 +327,10 @@ impl Change {
                     let at = number(&mut hash);
                     steps.push(["hdel".into(), at, id.into()]);
                 }
-                Follow::Note(key, fields) => {
+                Follow::Note(fields) => {
+                    let Some(outbox) = outbox else { continue };
                     let at = number(&mut stream);
-                    steps.entry("note", at, handle, key.info(), fields);
+                    steps.entry("note", at, handle, outbox.info(), fields);
                 }
                 Follow::Event(key, fields) => {
                     let at = number(&mut stream);
@@ -332,15 +358,8 @@ impl<'c> Steps<'c> {
         info: &KeyInfo,
         fields: &'c [(String, Vec<u8>)],
     ) {
-        let most = handle.contract().key(info.name).and_then(|key| key.limits(handle.contract()).members);
-        let (lasts, most) = (millis(handle, info), most.unwrap_or(0));
+        let (lasts, most) = (millis(handle, info), most_members(handle, info));
         self.push([word.into(), at, lasts.into(), most.into(), (2 * fields.len()).into()]);
         fields.iter().for_each(|(field, value)| self.push([field.into(), value.into()]));
     }
-}
-
-/// How long a key that follows a record lives after this write; 0 is for ever.
-pub(super) fn millis(handle: &Handle, info: &KeyInfo) -> u64 {
-    super::rules::lifetime(handle, info)
-        .map_or(0, |lasts| u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX))
 }

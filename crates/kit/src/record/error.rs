@@ -2,6 +2,8 @@
 
 use keyplane_store::Error;
 
+use crate::error::SetupError;
+
 use super::Committed;
 use super::change::Change;
 
@@ -80,6 +82,9 @@ pub enum CommitError {
         /// The other key's name in the contract.
         parent: &'static str,
     },
+    /// The record has no outbox for a note to an index on another slot.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     /// The store failed. It may have been applied: see the error.
     #[error(transparent)]
     Store(#[from] Error),

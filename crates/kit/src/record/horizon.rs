@@ -8,8 +8,8 @@
 use keyplane_key::{Hash, Key, List, Set, Str, Stream, Zset};
 use keyplane_store::Error;
 
-use super::change::millis;
 use super::{Records, scripts};
+use crate::life::millis;
 
 /// Children in one script: it must not hold up others.
 const AT_ONCE: usize = 200;

@@ -49,6 +49,7 @@ use keyplane_store::Handle;
 
 use crate::counters::counters;
 use crate::error::SetupError;
+use crate::index::outbox_of;
 use rules::Rules;
 
 pub use change::Change;
@@ -122,7 +123,8 @@ impl Records {
 
     async fn try_commit(&self, key: &Key<Hash>, change: &Change) -> Result<Committed, CommitError> {
         self.rules.check(change)?;
-        let (sets, zsets, rosters, streams) = change.followers();
+        let outbox = if change.notes() { Some(outbox_of(key)?) } else { None };
+        let (sets, zsets, rosters, streams) = change.followers(outbox.as_ref());
         let life = self.rules.life(change)?;
         let fence = change.fence.as_ref().map_or(AnyKey::from(key), |fence| AnyKey::from(fence.key()));
         let call = scripts::Commit {
@@ -134,7 +136,7 @@ impl Records {
             most: self.rules.most_fields().into(),
             life: life.word.into(),
             millis: life.millis.into(),
-            steps: change.steps(&self.handle, &self.rules),
+            steps: change.steps(&self.handle, &self.rules, outbox.as_ref()),
             sets,
             zsets,
             rosters,

@@ -1,16 +1,16 @@
 //! What the contract says about the records of a family.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use keyplane_key::{KeyInfo, Policy};
 use keyplane_schema::{Field, FieldMax, Limits, ValueCheck, ValueType};
 use keyplane_store::Handle;
 
 use super::KIT;
-use super::change::{Change, Kind, millis};
+use super::change::{Change, Kind};
 use super::error::{CommitError, FieldProblem};
 use crate::error::SetupError;
+use crate::life::millis;
 
 /// The field that counts changes.
 pub(super) const VERSION: &str = "version";
@@ -235,15 +235,4 @@ fn life(handle: &Handle, family: &'static KeyInfo, has_horizon: bool) -> Life {
         _ => "renew",
     };
     Life { word, millis: millis(handle, family) }
-}
-
-/// How long a key lives after a write. One that is linked to another lives twice that one's life: until the next horizon,
-/// whenever that is drawn.
-pub(super) fn lifetime(handle: &Handle, info: &KeyInfo) -> Option<Duration> {
-    let own = handle.lifetime(info.name);
-    match info.ttl.policy {
-        Policy::Linked { to } => handle.lifetime(to).map(|parent| own.unwrap_or_default().max(2 * parent)),
-        Policy::None | Policy::After { .. } => None,
-        _ => own,
-    }
 }

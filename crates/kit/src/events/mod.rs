@@ -1,0 +1,271 @@
+//! A log of events per scope, with ids that tell what a reader missed.
+//!
+//! Events are entries of a stream. Their ids are `time-number`: the number counts the events of this log, so whoever has seen
+//! `…-41` and is given `…-44` knows that two are missing. A reader needs nothing but the id of the last event it has seen,
+//! and may go on from there on any node, in any process.
+//!
+//! # What it promises
+//! - **In order, none twice, none silently lost.** A reader that keeps up sees every event. One that was away for longer than
+//!   the log reaches back is told how many it missed ([`Gap::Missed`]).
+//! - **A log that began anew** (it ran out, or a failover lost its end) is told too ([`Gap::Restarted`]): numbers that come
+//!   after must not be taken for a continuation.
+//! - The log is as long as the contract's `members` and lives as long as its TTL.
+//! - An event that belongs to a change of a record is appended in the same step:
+//!   [`Change::telling`](crate::record::Change::telling).
+//!
+//! # What it does not
+//! - It keeps no positions of readers; they bring their own.
+//! - An append whose answer was lost may have happened; it is not repeated.
+//! - Entries that a stranger appends with ids of his own are told as a restart.
+//!
+//! ```no_run
+//! # mod pool { keyplane_macros::keyspace!("tests/pool.toml"); }
+//! # async fn example(handle: keyplane_store::Handle) -> Result<(), Box<dyn std::error::Error>> {
+//! use keyplane_kit::events::{Events, Position};
+//!
+//! let keys = pool::Keyspace::default();
+//! let log = Events::new(&handle, keys.log(&pool::PoolId::new("east")?));
+//! let mut seen = Position::Beginning;
+//! loop {
+//!     let batch = log.read(seen, 100).await?;
+//!     for event in &batch.events {
+//!         // …
+//! #       let _ = event;
+//!     }
+//!     seen = batch.next;
+//! #   break;
+//! }
+//! # Ok(()) }
+//! ```
+
+mod tail;
+
+use std::fmt;
+use std::str::FromStr;
+
+use keyplane_key::{Arg, Key, Stream};
+use keyplane_store::{Error, Handle};
+
+use crate::counters::counters;
+use crate::life::{millis, most_members};
+
+pub use tail::Tail;
+
+pub(crate) mod scripts {
+    #![allow(missing_docs, unreachable_pub)]
+    keyplane_macros::kit_scripts!("events", "src/events/parts.toml", "src/events");
+}
+
+/// The name of an event: when it was appended by the server's clock, and its number in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId {
+    /// Unix milliseconds; never less than that of the event before.
+    pub millis: u64,
+    /// Counts from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.millis, self.number)
+    }
+}
+
+/// A text that is no id of an event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the id of an event, such as 1731745800000-42")]
+pub struct NotAnId(String);
+
+impl FromStr for EventId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let number = |text: &str| text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+        let parts = text.split_once('-').and_then(|(millis, count)| Some((number(millis)?, number(count)?)));
+        parts.map(|(millis, number)| Self { millis, number }).ok_or_else(|| NotAnId(text.to_owned()))
+    }
+}
+
+/// Where a reader stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// Before the first event that there ever was.
+    Beginning,
+    /// Behind this event.
+    After(EventId),
+}
+
+impl Position {
+    fn number(self) -> u64 {
+        match self {
+            Self::Beginning => 0,
+            Self::After(id) => id.number,
+        }
+    }
+
+    fn id(self) -> String {
+        match self {
+            Self::Beginning => "0-0".to_owned(),
+            Self::After(id) => id.to_string(),
+        }
+    }
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
+    /// Its name.
+    pub id: EventId,
+    /// What it says.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Event {
+    /// The value of a field, if it is text.
+    #[must_use]
+    pub fn text(&self, field: &str) -> Option<&str> {
+        let found = self.fields.iter().find(|(name, _)| name == field.as_bytes());
+        found.and_then(|(_, value)| std::str::from_utf8(value).ok())
+    }
+}
+
+/// What a reader did not see, right before an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// So many events are gone for good.
+    Missed(u64),
+    /// The log began anew: what was before it cannot be told.
+    Restarted,
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Batch {
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// What is missing before some of them: its place among the events, and what.
+    pub gaps: Vec<(usize, Gap)>,
+    /// Where to go on.
+    pub next: Position,
+}
+
+impl Batch {
+    fn new(from: Position, entries: Vec<(String, Vec<(Vec<u8>, Vec<u8>)>)>) -> Self {
+        let mut batch = Self { events: Vec::with_capacity(entries.len()), gaps: Vec::new(), next: from };
+        for (id, fields) in entries {
+            // Redis gives no other ids.
+            let Ok(id) = id.parse::<EventId>() else { continue };
+            let gap = match id.number.checked_sub(batch.next.number()) {
+                Some(1) => None,
+                Some(ahead @ 2..) => Some(Gap::Missed(ahead - 1)),
+                Some(0) | None => Some(Gap::Restarted),
+            };
+            batch.gaps.extend(gap.map(|gap| (batch.events.len(), gap)));
+            batch.next = Position::After(id);
+            batch.events.push(Event { id, fields });
+        }
+        batch
+    }
+}
+
+counters! {
+    /// What a log counts.
+    Counters {
+        /// Events appended here.
+        appended,
+        /// Events read here.
+        read,
+        /// Gaps that readers here were told of.
+        gaps,
+    }
+}
+
+/// A log of events.
+#[derive(Debug)]
+pub struct Events {
+    handle: Handle,
+    log: Key<Stream>,
+    counters: Counters,
+}
+
+impl Events {
+    /// The log in that stream.
+    #[must_use]
+    pub fn new(handle: &Handle, log: Key<Stream>) -> Self {
+        Self { handle: handle.clone(), log, counters: Counters::default() }
+    }
+
+    /// Appends an event: its id. At most 500 fields.
+    pub async fn append<F: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        fields: &[(F, V)],
+    ) -> Result<EventId, AppendError> {
+        if fields.is_empty() || fields.len() > 499 {
+            return Err(AppendError::Fields(fields.len()));
+        }
+        let told: String = self
+            .handle
+            .call(scripts::Append {
+                log: &self.log,
+                millis: millis(&self.handle, self.log.info()).into(),
+                most: most_members(&self.handle, self.log.info()).into(),
+                fields: fields
+                    .iter()
+                    .flat_map(|(f, v)| [Arg::from(f.as_ref()), Arg::from(v.as_ref())])
+                    .collect(),
+            })
+            .await?;
+        self.counters.appended.one();
+        Ok(told.parse()?)
+    }
+
+    /// The next events behind a position, at most so many.
+    pub async fn read(&self, from: Position, most: u64) -> Result<Batch, Error> {
+        let after = format!("({}", from.id());
+        let entries = self.handle.run(self.log.xrange_first(&after, "+", most)).await?;
+        Ok(self.told(from, entries))
+    }
+
+    /// Where the log ends now: for readers to whom only what comes next matters.
+    pub async fn end(&self) -> Result<Position, Error> {
+        let newest = self.handle.run(self.log.xrevrange_first("+", "-", 1)).await?;
+        let id = newest.first().and_then(|(id, _)| id.parse().ok());
+        Ok(id.map_or(Position::Beginning, Position::After))
+    }
+
+    /// A reader that waits for what comes next.
+    #[must_use]
+    pub fn tail(&self, from: Position) -> Tail<'_> {
+        Tail::new(self, from)
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn told(&self, from: Position, entries: Vec<(String, Vec<(Vec<u8>, Vec<u8>)>)>) -> Batch {
+        let batch = Batch::new(from, entries);
+        self.counters.read.many(batch.events.len() as u64);
+        self.counters.gaps.many(batch.gaps.len() as u64);
+        batch
+    }
+}
+
+/// Why an event was not appended.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// An event has between one and 499 fields.
+    #[error("an event has between 1 and 499 fields, this one has {0}")]
+    Fields(usize),
+    /// The stream holds what this primitive did not write.
+    #[error(transparent)]
+    Id(#[from] NotAnId),
+    /// The store failed. It may have been appended: see the error.
+    #[error(transparent)]
+    Store(#[from] Error),
+}

@@ -1,0 +1,105 @@
+//! Event logs on every store.
+
+use std::time::Duration;
+
+use keyplane_kit::events::{EventId, Events, Gap, Position};
+use keyplane_kit::record::{Change, Records};
+use keyplane_testing::{Place, every_store};
+
+use crate::setup::{east, keys, machine, pool};
+
+#[every_store(except(unix, tls))]
+async fn a_reader_sees_every_event_in_order(place: Place) {
+    let (handle, keys) = (machine(&place).await, keys(&place));
+    let log = Events::new(&handle, keys.log(&east()));
+    assert_eq!(log.end().await.unwrap(), Position::Beginning);
+    for n in 1..=25_u64 {
+        let id = log.append(&[("n", n.to_string())]).await.unwrap();
+        assert_eq!(id.number, n);
+    }
+    let (mut seen, mut position) = (Vec::new(), Position::Beginning);
+    loop {
+        let batch = log.read(position, 10).await.unwrap();
+        assert_eq!(batch.gaps, []);
+        if batch.events.is_empty() {
+            break;
+        }
+        seen.extend(batch.events.iter().map(|event| event.text("n").unwrap().parse::<u64>().unwrap()));
+        // The text of an id is all that a reader needs to keep.
+        position = match batch.next {
+            Position::After(id) => Position::After(id.to_string().parse::<EventId>().unwrap()),
+            Position::Beginning => Position::Beginning,
+        };
+    }
+    assert_eq!(seen, (1..=25).collect::<Vec<_>>());
+    assert_eq!(log.end().await.unwrap(), position);
+}
+
+#[every_store(except(unix, tls))]
+async fn who_was_away_for_too_long_is_told_what_is_missing(place: Place) {
+    let (handle, keys) = (machine(&place).await, keys(&place));
+    let log = Events::new(&handle, keys.log(&east()));
+    log.append(&[("n", "1")]).await.unwrap();
+    let away = log.read(Position::Beginning, 10).await.unwrap().next;
+    for n in 2..=150 {
+        log.append(&[("n", n.to_string())]).await.unwrap();
+    }
+    // The contract keeps a hundred: 51 to 150.
+    let batch = log.read(away, 500).await.unwrap();
+    assert_eq!((batch.events.len(), batch.gaps.as_slice()), (100, &[(0, Gap::Missed(49))][..]));
+    let fresh = log.read(Position::Beginning, 1).await.unwrap();
+    assert_eq!(fresh.gaps, [(0, Gap::Missed(50))]);
+    // Who is just in time has missed nothing.
+    let Position::After(last) = fresh.next else { panic!("an event was read") };
+    assert_eq!(log.read(Position::After(last), 500).await.unwrap().gaps, []);
+
+    // The log is gone, and begins anew.
+    let key = keys.log(&east());
+    place.raw::<i64>(key.as_str(), &["DEL", key.as_str()]);
+    assert_eq!(log.append(&[("n", "again")]).await.unwrap().number, 1);
+    let batch = log.read(Position::After(last), 10).await.unwrap();
+    assert_eq!(batch.gaps, [(0, Gap::Restarted)]);
+}
+
+#[every_store(except(unix, tls))]
+async fn a_tail_waits_for_what_comes_next(place: Place) {
+    let (handle, other, keys) = (machine(&place).await, machine(&place).await, keys(&place));
+    let log = Events::new(&handle, keys.log(&east()));
+    log.append(&[("n", "before")]).await.unwrap();
+    let mut tail = log.tail(log.end().await.unwrap());
+    let teller = tokio::spawn({
+        let key = keys.log(&east());
+        async move {
+            let log = Events::new(&other, key);
+            for n in 0..20 {
+                log.append(&[("n", n.to_string())]).await.unwrap();
+            }
+        }
+    });
+    let mut seen = Vec::new();
+    while seen.len() < 20 {
+        let batch = tail.next(7, Duration::from_secs(30)).await.unwrap();
+        assert!(batch.gaps.is_empty() && !batch.events.is_empty());
+        seen.extend(batch.events.iter().map(|event| event.text("n").unwrap().to_owned()));
+    }
+    teller.await.unwrap();
+    assert_eq!(seen, (0..20).map(|n: u32| n.to_string()).collect::<Vec<_>>());
+    let none = tail.next(7, Duration::from_millis(1)).await.unwrap();
+    assert_eq!((none.events.len(), none.next), (0, tail.position()));
+}
+
+#[every_store(except(unix, tls))]
+async fn a_change_and_its_event_are_one_step(place: Place) {
+    let (handle, keys) = (machine(&place).await, keys(&place));
+    let (pools, east_pool, log) =
+        (Records::of(&handle, &pool::info::POOL).unwrap(), keys.pool(&east()), keys.log(&east()));
+    let events = Events::new(&handle, log.clone());
+    events.append(&[("is", "announced")]).await.unwrap();
+    let change = Change::create().set("state", "open").telling(&log, [("is", "open")]);
+    pools.commit(&east_pool, change).await.unwrap();
+    let refused = Change::update().expecting(7).telling(&log, [("is", "never")]);
+    assert!(pools.commit(&east_pool, refused).await.is_err());
+    let batch = events.read(Position::Beginning, 10).await.unwrap();
+    let told: Vec<_> = batch.events.iter().filter_map(|event| event.text("is")).collect();
+    assert_eq!((told, batch.gaps), (vec!["announced", "open"], vec![]));
+}
