@@ -52,6 +52,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "support for tests: a panic with a clear message is how a test fails"
 )]
 
@@ -59,6 +60,7 @@ mod audit;
 mod clock;
 mod cluster;
 mod embedded;
+mod faults;
 mod fixtures;
 mod kind;
 mod network;
@@ -84,6 +86,7 @@ pub use audit::{Finding, What};
 pub use clock::VirtualServer;
 pub use cluster::{Cluster, Node};
 pub use embedded::Embedded;
+pub use faults::{Fault, chosen_seed, same_seed_same_trace, seeds, told_small, trace_elsewhere};
 pub use fixtures::{Fixtures, file_name};
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;

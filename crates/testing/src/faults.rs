@@ -1,0 +1,185 @@
+//! What goes wrong in a simulated network: drawn from a seed, and made smaller when a run fails.
+
+use std::fmt;
+use std::process::Command;
+use std::time::Duration;
+
+use fastrand::Rng;
+
+use crate::network::Network;
+
+/// Chooses one seed, for a run that failed.
+const SEED: &str = "KEYPLANE_SEED";
+
+/// The longest fault.
+const LONGEST: Duration = Duration::from_millis(2500);
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// Gone with all it knows, and started again.
+    Crash,
+    /// Nothing passes; what is sent is lost.
+    Partition,
+    /// Requests are lost.
+    Mute,
+    /// Replies are lost.
+    Deaf,
+    /// Nothing passes, and all of it arrives in the end: a machine, or its link, that stands still.
+    HoldUp,
+    /// Messages take up to so many milliseconds.
+    Slow(u64),
+}
+
+/// Something that goes wrong for one host of a [`Network`], and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Fault {
+    host: &'static str,
+    what: What,
+    from: Duration,
+    until: Duration,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.what, self.host)
+    }
+}
+
+impl Fault {
+    /// The longest that one of them lasts.
+    pub const LONGEST: Duration = LONGEST;
+
+    /// What goes wrong for these hosts within that time, under this seed.
+    #[must_use]
+    pub fn draw(seed: u64, hosts: &[&'static str], lasts: Duration) -> Vec<Self> {
+        let mut rng = Rng::with_seed(seed);
+        let mut from = Duration::from_millis(200);
+        let mut faults = Vec::new();
+        while from < lasts {
+            let what = match rng.u8(..8) {
+                0 | 1 => What::Crash,
+                2 => What::Partition,
+                3 => What::Mute,
+                4 => What::Deaf,
+                5 | 6 => What::HoldUp,
+                _ => What::Slow(rng.u64(20..400)),
+            };
+            let until = from + Duration::from_millis(rng.u64(10..LONGEST.as_millis() as u64));
+            faults.push(Self { host: hosts[rng.usize(..hosts.len())], what, from, until });
+            from += Duration::from_millis(rng.u64(20..600));
+        }
+        faults
+    }
+
+    /// The host, if it crashes.
+    #[must_use]
+    pub fn crashes(&self) -> Option<&'static str> {
+        matches!(self.what, What::Crash).then_some(self.host)
+    }
+
+    fn begin(&self, network: &mut Network) {
+        let (host, sim) = (self.host, &mut network.sim);
+        match self.what {
+            What::Crash => sim.crash(host),
+            What::Partition => sim.partition(host, Network::STORE),
+            What::Mute => sim.partition_oneway(host, Network::STORE),
+            What::Deaf => sim.partition_oneway(Network::STORE, host),
+            What::HoldUp => sim.hold(host, Network::STORE),
+            What::Slow(most) => slow(sim, host, most),
+        }
+    }
+
+    fn end(&self, network: &mut Network) {
+        let (host, sim) = (self.host, &mut network.sim);
+        match self.what {
+            What::Crash if sim.is_host_running(host) => {}
+            What::Crash => sim.bounce(host),
+            What::Slow(_) => slow(sim, host, 20),
+            _ => {
+                sim.release(host, Network::STORE);
+                sim.repair(host, Network::STORE);
+            }
+        }
+    }
+}
+
+fn slow(sim: &turmoil::Sim<'_>, host: &str, most: u64) {
+    sim.set_link_max_message_latency(host, Network::STORE, Duration::from_millis(most));
+}
+
+impl Network {
+    /// Runs until all clients are done, with these faults. `note` is told of each, before it is made and before it ends.
+    pub fn run(&mut self, faults: &[Fault], mut note: impl FnMut(Duration, &Fault, bool)) {
+        let mut before = Duration::ZERO;
+        while !self.sim.step().unwrap_or_else(|error| panic!("the simulation failed: {error}")) {
+            let now = self.sim.elapsed();
+            let is_due = |moment: Duration| (before..now).contains(&moment);
+            for fault in faults.iter().filter(|fault| is_due(fault.until)) {
+                note(now, fault, false);
+                fault.end(self);
+            }
+            for fault in faults.iter().filter(|fault| is_due(fault.from)) {
+                note(now, fault, true);
+                fault.begin(self);
+            }
+            before = now;
+        }
+    }
+}
+
+/// The seeds to run: the one that `KEYPLANE_SEED` names, or all of these.
+#[must_use]
+pub fn seeds(all: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    chosen_seed().map_or(all, |seed| seed..seed + 1)
+}
+
+/// The seed that `KEYPLANE_SEED` names.
+#[must_use]
+pub fn chosen_seed() -> Option<u64> {
+    std::env::var(SEED).ok().and_then(|text| text.parse().ok())
+}
+
+/// Leaves faults out, one after the other, as long as the run still fails: those that are left are all needed. Panics with
+/// them, with what is wrong and with what `steps` tells of that run.
+pub fn told_small(
+    seed: u64,
+    mut faults: Vec<Fault>,
+    fails: impl Fn(&[Fault]) -> Option<String>,
+    steps: impl Fn(&[Fault]) -> Vec<String>,
+) -> ! {
+    let mut why = fails(&faults).expect("the same seed fails again");
+    let mut place = faults.len();
+    while place > 0 {
+        place -= 1;
+        let mut fewer = faults.clone();
+        fewer.remove(place);
+        if let Some(still) = fails(&fewer) {
+            (faults, why) = (fewer, still);
+        }
+    }
+    let steps = steps(&faults).join("\n");
+    panic!("{SEED}={seed}: {why}\nfaults that are needed: {faults:#?}\nsteps:\n{steps}");
+}
+
+/// What an ignored test of this binary prints behind `TRACE `, in a process of its own: nothing that a process has for itself
+/// may have an influence.
+#[must_use]
+pub fn trace_elsewhere(test: &str, seed: u64) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .env(SEED, seed.to_string())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let told = said.lines().find_map(|line| line.split_once("TRACE "));
+    told.unwrap_or_else(|| panic!("no trace in: {said}")).1.to_owned()
+}
+
+/// Holds the promise that a seed is a run: two processes print the same, and another seed something else.
+pub fn same_seed_same_trace(test: &str, seed: u64) {
+    let first = trace_elsewhere(test, seed);
+    println!("seed {seed}: {first}");
+    assert_eq!(trace_elsewhere(test, seed), first, "seed {seed}");
+    assert_ne!(trace_elsewhere(test, seed + 1), first, "another seed is another run");
+}
