@@ -123,14 +123,16 @@ async fn keep(
         sleep_until(next).await;
         let start = Instant::now();
         let Some(left) = end.checked_duration_since(start).filter(|left| !left.is_zero()) else { break };
-        match lease.renew(&owner, &fence, left.min(ttl / 3)).await {
-            Ok(true) => {
+        // The store gives it a second chance, so it takes a third of the TTL at most: time for another connection is left.
+        match lease.renew(&owner, &fence, left.min(ttl / 6)).await {
+            Ok(true) if Instant::now() < end => {
                 lease.counters().renewed.one();
                 since = start;
                 next = since + ttl / 3;
                 tell.send_replace(Some(since + trusted(ttl)));
             }
-            Ok(false) => break,
+            // Over; or renewed, but after we have said that it is over: what was lost stays lost.
+            Ok(_) => break,
             Err(_) => {
                 lease.counters().renewals_failed.one();
                 next = Instant::now() + ttl / 20;

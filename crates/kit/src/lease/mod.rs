@@ -251,8 +251,9 @@ impl Lease {
         if let Some(connection) = replicated {
             self.confirm(connection, owner, &fence).await?;
         }
+        let held = Held::begin(self, owner, fence, start)?;
         inner.counters.acquired.one();
-        Held::begin(self, owner, fence, start).map(Attempt::Taken)
+        Ok(Attempt::Taken(held))
     }
 
     /// Waits until enough replicas have the term; else gives it back.
