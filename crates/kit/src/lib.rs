@@ -3,6 +3,12 @@
 //! | primitive | promise |
 //! |---|---|
 //! | [`lease`] | one holder per term; a write of anyone else is refused by the fence |
+//! | [`record`] | no lost update; a change is made whole or not at all; nobody outlives its children |
+//! | [`index`] | at rest it is what a rebuild would give; absent is not empty |
+//! | [`events`] | in order, none twice, none silently lost |
+//! | [`timeline`] | events by their time, pruned by every write; exact counts, pages without gaps |
+//! | [`deadline`] | timers that are never lost, handed out once per fence |
+//! | [`heartbeat`] | who is alive, by the record's own time and the server's clock |
 //!
 //! Each primitive works on keys of *your* contract (`use = { kit = "lease" }` on the lock brings its helper keys), as the
 //! component that a [`Handle`](keyplane_store::Handle) was opened as. Each atomic step is one Lua file beside its module,
@@ -13,16 +19,21 @@
 //! in virtual time.
 
 mod counters;
+pub mod deadline;
 mod error;
 pub mod events;
 pub mod fence;
+pub mod heartbeat;
 pub mod index;
 pub mod lease;
 mod life;
+mod moment;
 pub mod record;
+pub mod timeline;
 mod tokens;
 
 pub use counters::Counter;
 pub use error::SetupError;
 pub use fence::{Fence, Term};
+pub use moment::Unit;
 pub use tokens::Tokens;

@@ -12,6 +12,7 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("lease", include_str!("../fragments/lease.toml")),
     ("outbox", include_str!("../fragments/outbox.toml")),
     ("index", include_str!("../fragments/index.toml")),
+    ("deadline", include_str!("../fragments/deadline.toml")),
 ];
 
 /// Adds the helper keys that the contract's keys ask for, each behind its host.

@@ -123,6 +123,12 @@ impl Handle {
         self.rules.component()
     }
 
+    /// The age at which members of a key go, by the contract or the deployment's setting. `None` where they do not.
+    #[must_use]
+    pub fn member_lifetime(&self, key: &str) -> Option<Duration> {
+        self.rules.member_lifetime(key)
+    }
+
     /// The contract.
     #[must_use]
     pub fn contract(&self) -> &Arc<keyplane_schema::Contract> {

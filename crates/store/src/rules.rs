@@ -33,6 +33,8 @@ pub(crate) struct Rule {
     after_event: Option<Duration>,
     /// What `ttl(key)` gives a script.
     script_ttl: Duration,
+    /// The age at which a member goes.
+    member_ttl: Option<Duration>,
     pub(crate) limits: Limits,
     shown: String,
 }
@@ -157,6 +159,10 @@ impl Rules {
         self.keys.get(key).map(|rule| rule.script_ttl)
     }
 
+    pub(crate) fn member_lifetime(&self, key: &str) -> Option<Duration> {
+        self.keys.get(key).and_then(|rule| rule.member_ttl)
+    }
+
     /// Milliseconds for `ttl(key)` of a script.
     pub(crate) fn script_ttl<R>(&self, call: &Call<R>, key: &str) -> u64 {
         let key = match call.script().home {
@@ -210,6 +216,10 @@ impl Rule {
             Expiry::Renew(lasts) | Expiry::Once(lasts) => after_event.unwrap_or(*lasts),
             Expiry::Linked { at_least, .. } => *at_least,
         };
+        let member_ttl = match &key.ttl.policy {
+            Policy::Pruned { members, .. } => Some(or_setting(*members)),
+            _ => None,
+        };
         let shown = format!("{} ({})", key.ttl.policy, key.ttl.policy.word());
         Self {
             allowed: None,
@@ -217,6 +227,7 @@ impl Rule {
             expiry,
             after_event,
             script_ttl,
+            member_ttl,
             limits: key.limits(contract),
             shown,
         }

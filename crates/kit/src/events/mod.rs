@@ -56,6 +56,9 @@ pub(crate) mod scripts {
     keyplane_macros::kit_scripts!("events", "src/events/parts.toml", "src/events");
 }
 
+/// An entry of a stream: its id, fields and values.
+pub(crate) type Entry = (String, Vec<(Vec<u8>, Vec<u8>)>);
+
 /// The name of an event: when it was appended by the server's clock, and its number in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId {
@@ -152,7 +155,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn new(from: Position, entries: Vec<(String, Vec<(Vec<u8>, Vec<u8>)>)>) -> Self {
+    fn new(from: Position, entries: Vec<Entry>) -> Self {
         let mut batch = Self { events: Vec::with_capacity(entries.len()), gaps: Vec::new(), next: from };
         for (id, fields) in entries {
             // Redis gives no other ids.
@@ -247,7 +250,7 @@ impl Events {
         &self.counters
     }
 
-    fn told(&self, from: Position, entries: Vec<(String, Vec<(Vec<u8>, Vec<u8>)>)>) -> Batch {
+    fn told(&self, from: Position, entries: Vec<Entry>) -> Batch {
         let batch = Batch::new(from, entries);
         self.counters.read.many(batch.events.len() as u64);
         self.counters.gaps.many(batch.gaps.len() as u64);

@@ -7,6 +7,7 @@ use keyplane_store::{Error, Handle};
 
 use super::{Index, scripts};
 use crate::error::{SetupError, helper};
+use crate::events::Entry;
 
 /// Notes read at once.
 const AT_ONCE: u64 = 200;
@@ -59,7 +60,7 @@ struct Note {
 }
 
 impl Note {
-    fn read((id, fields): (String, Vec<(Vec<u8>, Vec<u8>)>)) -> Result<Self, DrainError> {
+    fn read((id, fields): Entry) -> Result<Self, DrainError> {
         let unreadable = || DrainError::Unreadable { id: id.clone() };
         let get = |name: &str| {
             fields.iter().find(|(field, _)| field == name.as_bytes()).map(|(_, value)| value.clone())

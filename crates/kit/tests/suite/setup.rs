@@ -17,22 +17,33 @@ pub(crate) mod scripts {
     keyplane_macros::scripts!("tests/pool.toml", "tests/scripts");
 }
 
+#[allow(unused_imports, reason = "each binary has its own choice of them")]
 pub(crate) use pool::{Keyspace, MachineId, PoolId};
 
 /// A store of its own connections: another process, as far as the server can tell.
 pub(crate) async fn machine(place: &Place) -> Handle {
-    open(place, &HashMap::new()).await
+    open(place, "machine", &HashMap::new()).await
+}
+
+/// A store of somebody who may only read.
+pub(crate) async fn monitor(place: &Place) -> Handle {
+    open(place, "monitor", &HashMap::new()).await
+}
+
+/// A machine with a setting of its deployment.
+pub(crate) async fn with_setting(place: &Place, name: &str, lasts: Duration) -> Handle {
+    open(place, "machine", &HashMap::from([(name.to_owned(), lasts)])).await
 }
 
 /// The same, with locks that last that long.
 pub(crate) async fn patient(place: &Place, ttl: Duration) -> Handle {
-    open(place, &HashMap::from([("leader_ttl".to_owned(), ttl)])).await
+    with_setting(place, "leader_ttl", ttl).await
 }
 
-async fn open(place: &Place, settings: &HashMap<String, Duration>) -> Handle {
+async fn open(place: &Place, component: &str, settings: &HashMap<String, Duration>) -> Handle {
     let contract = place.contract(Keyspace::SOURCE);
     let store = Store::open(&place.url, Options::default()).await.expect("a store");
-    store.as_component(&contract, "machine", settings).unwrap()
+    store.as_component(&contract, component, settings).unwrap()
 }
 
 /// Waits until something holds that nobody tells of.
