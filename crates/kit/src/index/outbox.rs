@@ -1,6 +1,6 @@
 //! Notes of changes, and applying them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use keyplane_key::{Arg, Hash, Key, Stream};
 use keyplane_store::{Error, Handle};
@@ -116,7 +116,7 @@ async fn apply_all<'n>(
     indexes: &[&Index],
     drained: &mut Drained,
 ) -> Result<Vec<&'n str>, DrainError> {
-    let mut by_index: HashMap<&str, Vec<&'n Note>> = HashMap::new();
+    let mut by_index: BTreeMap<&str, Vec<&'n Note>> = BTreeMap::new();
     for note in notes {
         by_index.entry(&note.index).or_default().push(note);
     }

@@ -1,0 +1,58 @@
+//! Machines that change the same records in a simulated network, while they crash, are held up and cut off. Then what they
+//! know is held against what is there: no update is lost, versions are contiguous, events are neither lost nor reordered,
+//! and indexes are what a rebuild would give.
+//!
+//! `KEYPLANE_SEED` chooses one seed, for a run that failed: it is made smaller until every fault that is left is needed, and
+//! its steps are told.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod machine;
+mod model;
+#[path = "../suite/setup.rs"]
+#[allow(dead_code)]
+mod setup;
+mod world;
+
+use keyplane_testing::{chosen_seed, seeds, told_small};
+use model::Tally;
+use world::{faults, run};
+
+#[test]
+fn no_update_is_lost_and_indexes_follow() {
+    let mut tally = Tally::default();
+    for seed in seeds(1..17) {
+        let faults = faults(seed);
+        match run(seed, &faults).check() {
+            Ok(of_this) => tally += of_this,
+            Err(why) => {
+                println!("seed {seed}: {why}");
+                let steps = |faults: &[_]| run(seed, faults).steps;
+                told_small(seed, faults, |faults| run(seed, faults).check().err(), steps);
+            }
+        }
+    }
+    println!("{tally:?}");
+    // Otherwise the world was too kind to show anything.
+    let Tally { changed, conflicts, unknown, removed, crashed, watched, .. } = tally;
+    let enough = changed > 1000 && conflicts > 100 && unknown > 20 && removed > 20 && watched > 500;
+    assert!(chosen_seed().is_some() || (enough && crashed > 30), "{tally:?}");
+}
+
+#[test]
+#[ignore = "a part of same_seed_same_trace"]
+fn tell_the_trace() {
+    let seed = chosen_seed().unwrap();
+    let outcome = run(seed, &faults(seed));
+    outcome.check().unwrap();
+    println!(
+        "TRACE {} events, {} steps, {:016x}",
+        outcome.trace.events,
+        outcome.steps.len(),
+        outcome.digest()
+    );
+}
+
+#[test]
+fn same_seed_same_trace() {
+    keyplane_testing::same_seed_same_trace("tell_the_trace", chosen_seed().unwrap_or(7));
+}
