@@ -3,6 +3,7 @@
 
 mod alarms;
 mod hearts;
+mod lives;
 mod pages;
 #[path = "../suite/setup.rs"]
 #[allow(dead_code)]
