@@ -62,7 +62,7 @@ impl Index {
         &self,
         members: &[Vec<u8>],
         record_of: impl Fn(&[u8]) -> Option<Key<Hash>>,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64, DrainError> {
         let mut removed = 0;
         for some in members.chunks(AT_ONCE) {
             let (mut known, mut suspects) = (Vec::new(), Vec::new());
@@ -73,10 +73,10 @@ impl Index {
                 }
             }
             let (records, members): (Vec<_>, Vec<_>) = known.into_iter().unzip();
-            let dead = self.dead(&records).await?;
-            suspects.extend(
-                dead.into_iter().map(|(at, seen)| (records[at].as_str().to_owned(), seen, members[at])),
-            );
+            for (at, seen) in self.dead(&records).await? {
+                self.bury(&records[at], &seen).await?;
+                suspects.push((records[at].as_str().to_owned(), seen, members[at]));
+            }
             removed += self.expel(&suspects).await?;
         }
         Ok(removed)
@@ -111,6 +111,14 @@ impl Index {
         self.handle.call(call).await
     }
 
+    /// Removes the outbox of a record that is gone. Whether there is none any more.
+    async fn bury(&self, record: &Key<Hash>, seen: &str) -> Result<bool, DrainError> {
+        let outbox = outbox_of(record)?;
+        let quiet_since = numbers(seen).map_or(0, |(millis, _)| millis);
+        let closed = close(&self.handle, record, &outbox, quiet_since).await?;
+        Ok(closed || !self.handle.run(outbox.exists()).await?)
+    }
+
     /// Forgets records that are gone and whose outbox is empty, and removes that outbox.
     async fn forget(&self, family: &'static KeyInfo, done: &mut Reconciled) -> Result<(), DrainError> {
         let mut cursor = 0;
@@ -122,12 +130,8 @@ impl Index {
                 fields.into_iter().filter(is_source).filter_map(|(name, _)| String::from_utf8(name).ok());
             let records: Vec<Key<Hash>> = sources.map(|text| Key::new(family, text)).collect();
             for (at, seen) in self.dead(&records).await? {
-                let (record, outbox) = (&records[at], outbox_of(&records[at])?);
-                let quiet_since = numbers(&seen).map_or(0, |(millis, _)| millis);
-                if close(&self.handle, record, &outbox, quiet_since).await?
-                    || !self.handle.run(outbox.exists()).await?
-                {
-                    self.expel(&[(record.as_str().to_owned(), seen, b"")]).await?;
+                if self.bury(&records[at], &seen).await? {
+                    self.expel(&[(records[at].as_str().to_owned(), seen, b"")]).await?;
                     done.forgotten += 1;
                 }
             }
