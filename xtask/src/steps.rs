@@ -121,7 +121,7 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[Need::Redis],
         run: |setup| {
             setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT)?;
-            for program in ["store", "listener", "engine"] {
+            for program in ["store", "listener", "engine", "record", "lease"] {
                 let run = ["run", "--release", "-p", "keyplane-bench", "--locked", "--bin", program];
                 setup.run(cargo().args(run), BENCH_LIMIT)?;
             }
@@ -152,6 +152,15 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[Need::Redis],
         run: |setup| {
             setup.one_test("keyplane-store", "soak", &["--ignored"], &[("KEYPLANE_SOAK_SECONDS", "300")])
+        },
+    },
+    Step {
+        name: "churn",
+        about: "ten minutes of all kit primitives under churn: keys and memory stay flat",
+        long: true,
+        needs: &[Need::Redis],
+        run: |setup| {
+            setup.one_test("keyplane-kit", "soak", &["--ignored"], &[("KEYPLANE_SOAK_SECONDS", "600")])
         },
     },
     Step {
@@ -379,7 +388,7 @@ mod tests_of_steps {
         assert_eq!(names(choose(false, None)), short);
         assert_eq!(
             names(choose(true, None)),
-            [&short[..], &["bench", "engine", "kill", "soak", "fuzz"]].concat()
+            [&short[..], &["bench", "engine", "kill", "soak", "churn", "fuzz"]].concat()
         );
         assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
     }

@@ -9,7 +9,8 @@ local call = redis.call
 local record, kind, expected, most, life, millis = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 
 -- Conditions first: a script that has written cannot take it back.
-local found = call('HGET', record, 'version')
+local had = call('HMGET', record, 'version', 'horizon')
+local found, horizon = had[1], tonumber(had[2])
 if not found and call('EXISTS', record) == 1 then
   found = '0'
 end
@@ -68,19 +69,22 @@ end
 local version = found
 if kind == 'remove' then
   call('DEL', record)
+elseif step == 'set' then
+  local first, last = at + 2, at + 1 + tonumber(ARGV[at + 1])
+  version = string.format('%.0f', (tonumber(found) or 0) + 1)
+  call('HSET', record, 'version', version, unpack(ARGV, first, math.min(first + 999, last)))
+  for i = first + 1000, last, 1000 do
+    call('HSET', record, unpack(ARGV, i, math.min(i + 999, last)))
+  end
+  at = last + 1
+  step = ARGV[at]
 else
   version = call('HINCRBY', record, 'version', 1)
 end
 
 local near = 0
 while step do
-  if step == 'set' then
-    local last = at + 1 + tonumber(ARGV[at + 1])
-    for i = at + 2, last, 1000 do
-      call('HSET', record, unpack(ARGV, i, math.min(i + 999, last)))
-    end
-    at = last + 1
-  elseif step == 'unset' then
+  if step == 'unset' then
     local last = at + 1 + tonumber(ARGV[at + 1])
     for i = at + 2, last, 1000 do
       call('HDEL', record, unpack(ARGV, i, math.min(i + 999, last)))
@@ -92,9 +96,9 @@ while step do
   elseif step == 'touch' then
     -- A renewal never goes beyond the horizon, until which every child lives: no parent outlives its children.
     local moment, lasts = now(), tonumber(ARGV[at + 1])
-    local horizon = tonumber(call('HGET', KEYS[2], 'horizon')) or moment + 2 * lasts
-    call('PEXPIREAT', KEYS[2], math.min(horizon, moment + lasts))
-    if horizon - moment < 1.5 * lasts then near = 1 end
+    local drawn = tonumber(call('HGET', KEYS[2], 'horizon')) or moment + 2 * lasts
+    call('PEXPIREAT', KEYS[2], math.min(drawn, moment + lasts))
+    if drawn - moment < 1.5 * lasts then near = 1 end
     at = at + 2
   elseif step == 'sadd' then
     local key = KEYS[tonumber(ARGV[at + 1])]
@@ -152,7 +156,6 @@ elseif life == 'once' then
   call('PEXPIRE', record, millis, 'NX')
 else
   local moment = now()
-  local horizon = tonumber(call('HGET', record, 'horizon'))
   if not horizon then
     horizon = moment + 2 * millis
     call('HSET', record, 'horizon', string.format('%.0f', horizon))
