@@ -1,6 +1,6 @@
 -- record/commit v1: change a record and all that follows it, if every condition holds; else nothing.
 -- keys: record(rw) parent(rw keep) fence(r) sets(w)... zsets(w)... rosters(w)... streams(rw)...
--- args: kind, expected, most, life, millis, steps...
+-- args: kind, expected, most, life, millis, moving, steps...
 -- returns: {"ok", version, near} | {"exists"|"conflict", version} | {"missing"} | {"fenced"} | {"orphan"}
 --   | {"moved"|"unmet", field, value} | {"full", fields, most}
 -- repeat: unsafe
@@ -9,8 +9,9 @@ local call = redis.call
 local record, kind, expected, most, life, millis = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 
 -- Conditions first: a script that has written cannot take it back.
-local had = call('HMGET', record, 'version', 'horizon')
-local found, horizon = had[1], tonumber(had[2])
+-- The field that moves is asked for with them: one call less.
+local had = call('HMGET', record, 'version', 'horizon', ARGV[6])
+local found, horizon = had[1], had[2]
 if not found and call('EXISTS', record) == 1 then
   found = '0'
 end
@@ -23,7 +24,7 @@ if expected ~= '' and (found or '0') ~= expected then
   return {'conflict', found or '0'}
 end
 
-local at = 6
+local at = 7
 local step = ARGV[at]
 while step do
   if step == 'fence' then
@@ -33,7 +34,8 @@ while step do
     if call('EXISTS', KEYS[2]) == 0 then return {'orphan'} end
     at = at + 1
   elseif step == 'move' then
-    local was = call('HGET', record, ARGV[at + 1])
+    local was = had[3]
+    if ARGV[at + 1] ~= ARGV[6] then was = call('HGET', record, ARGV[at + 1]) end
     if was and was ~= ARGV[at + 2] and not string.find(ARGV[at + 3], ',' .. was .. ',', 1, true) then
       return {'moved', ARGV[at + 1], was}
     end
@@ -65,6 +67,18 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- A renewal never goes beyond the horizon, until which every child lives: no parent outlives its children. Whether it is near.
+-- Numbers go to the server as the texts that they were: to write one costs as much as a command.
+local function renew(key, horizon, lasts)
+  local left = (tonumber(horizon) or math.huge) - now()
+  if left >= tonumber(lasts) then
+    call('PEXPIRE', key, lasts)
+  else
+    call('PEXPIREAT', key, horizon)
+  end
+  return left < 1.5 * tonumber(lasts) and 1 or 0
+end
+
 -- All holds. From here on everything is written.
 local version = found
 if kind == 'remove' then
@@ -94,11 +108,7 @@ while step do
     call('HINCRBY', record, ARGV[at + 1], ARGV[at + 2])
     at = at + 3
   elseif step == 'touch' then
-    -- A renewal never goes beyond the horizon, until which every child lives: no parent outlives its children.
-    local moment, lasts = now(), tonumber(ARGV[at + 1])
-    local drawn = tonumber(call('HGET', KEYS[2], 'horizon')) or moment + 2 * lasts
-    call('PEXPIREAT', KEYS[2], math.min(drawn, moment + lasts))
-    if drawn - moment < 1.5 * lasts then near = 1 end
+    near = renew(KEYS[2], call('HGET', KEYS[2], 'horizon'), ARGV[at + 1])
     at = at + 2
   elseif step == 'sadd' then
     local key = KEYS[tonumber(ARGV[at + 1])]
@@ -155,12 +165,10 @@ if life == 'renew' then
 elseif life == 'once' then
   call('PEXPIRE', record, millis, 'NX')
 else
-  local moment = now()
   if not horizon then
-    horizon = moment + 2 * millis
-    call('HSET', record, 'horizon', string.format('%.0f', horizon))
+    horizon = string.format('%.0f', now() + 2 * millis)
+    call('HSET', record, 'horizon', horizon)
   end
-  call('PEXPIREAT', record, math.min(horizon, moment + millis))
-  if horizon - moment < 1.5 * millis then near = 1 end
+  near = math.max(near, renew(record, horizon, ARGV[5]))
 end
 return {'ok', version, near}

@@ -136,6 +136,7 @@ impl Records {
             most: self.rules.most_fields().into(),
             life: life.word.into(),
             millis: life.millis.into(),
+            moving: self.rules.moving(change).into(),
             steps: change.steps(&self.handle, &self.rules, outbox.as_ref()),
             sets,
             zsets,

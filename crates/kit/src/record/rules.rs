@@ -157,6 +157,12 @@ impl Rules {
         Some(rule.into.get(to).map_or(",", String::as_str))
     }
 
+    /// The first field of the change whose moves are limited; any other will do where there is none.
+    pub(super) fn moving<'c>(&self, change: &'c Change) -> &'c str {
+        let moves = |(field, value): &&(String, Vec<u8>)| self.moves_to(field, value).is_some();
+        change.set.iter().find(moves).map_or(VERSION, |(field, _)| field.as_str())
+    }
+
     pub(super) fn most_fields(&self) -> u64 {
         self.limits.fields.unwrap_or(0)
     }
