@@ -17,12 +17,12 @@ use keyplane_store::{Handle, Options, Store};
 use keyplane_testing::{Program, Server, Settings};
 use rslock::LockManager;
 
-mod pool {
+mod crew {
     #![allow(missing_docs, unreachable_pub, dead_code)]
-    keyplane_macros::keyspace!("../crates/kit/tests/pool.toml");
+    keyplane_macros::keyspace!("contracts/crew.toml");
 }
 
-use pool::{Keyspace, PoolId};
+use crew::{CrewId, Keyspace};
 
 const TTL: Duration = Duration::from_secs(9);
 
@@ -35,8 +35,8 @@ struct Rig {
 
 /// A lock for each task: nobody waits for anybody.
 fn ours(rig: &Rig, task: usize) -> Lease {
-    let pool = PoolId::new(format!("p{task}")).unwrap();
-    Lease::new(&rig.handle, rig.keys.leader(&pool)).unwrap()
+    let crew = CrewId::new(format!("p{task}")).unwrap();
+    Lease::new(&rig.handle, rig.keys.lock(&crew)).unwrap()
 }
 
 const WORKLOADS: &[Workload<Rig>] = &[
@@ -91,8 +91,8 @@ const WORKLOADS: &[Workload<Rig>] = &[
 async fn rig(server: &Server) -> Rig {
     let store = Store::open(&server.url(), Options::default()).await.expect("a store");
     let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
-    let settings = HashMap::from([("leader_ttl".to_owned(), TTL)]);
-    let handle = store.as_component(&contract, "machine", &settings).unwrap();
+    let settings = HashMap::from([("lock_ttl".to_owned(), TTL)]);
+    let handle = store.as_component(&contract, "worker", &settings).unwrap();
     let keys = Arc::new(Keyspace::new(Naming::new("bench", false).unwrap()).unwrap());
     Rig { handle, keys, rslock: LockManager::new(vec![server.url()]) }
 }

@@ -17,12 +17,12 @@ use keyplane_kit::record::{Change, Records};
 use keyplane_store::{Handle, Options, Store};
 use keyplane_testing::{Program, Server, Settings};
 
-mod pool {
+mod crew {
     #![allow(missing_docs, unreachable_pub, dead_code)]
-    keyplane_macros::keyspace!("../crates/kit/tests/pool.toml");
+    keyplane_macros::keyspace!("contracts/crew.toml");
 }
 
-use pool::{Keyspace, MachineId, PoolId};
+use crew::{CrewId, Keyspace, WorkerId};
 
 /// What one round of redis-benchmark showed.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ impl Rig {
 async fn open(url: &str) -> (Handle, Keyspace) {
     let store = Store::open(url, Options::default()).await.unwrap();
     let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
-    let handle = store.as_component(&contract, "machine", &HashMap::new()).unwrap();
+    let handle = store.as_component(&contract, "worker", &HashMap::new()).unwrap();
     (handle, Keyspace::new(Naming::new("bench", false).unwrap()).unwrap())
 }
 
@@ -92,31 +92,35 @@ async fn main() {
     let settings = Settings::tcp().line("slowlog-log-slower-than 0").line("slowlog-max-len 50");
     let rig = Rig { server: Server::start(Program::Redis, &settings), requests };
     let (handle, keys) = open(&rig.server.url()).await;
-    let (pools, machines) = (
-        Records::of(&handle, &pool::info::POOL).unwrap(),
-        Records::of(&handle, &pool::info::MACHINE).unwrap(),
+    let (crews, workers) = (
+        Records::of(&handle, &crew::info::CREW).unwrap(),
+        Records::of(&handle, &crew::info::WORKER).unwrap(),
     );
 
-    let east = PoolId::new("east").unwrap();
-    pools.commit(&keys.pool(&east), Change::create().set("state", "open")).await.unwrap();
-    let held = Lease::new(&handle, keys.leader(&east)).unwrap().acquire("m").await.unwrap();
+    let east = CrewId::new("east").unwrap();
+    let held = Lease::new(&handle, keys.lock(&east)).unwrap().acquire("m").await.unwrap();
     let fence = held.fence().unwrap().clone();
-    let guarded = Change::update().guarded_by(&fence).set("state", "open").set("size", "5");
-    pools.commit(&keys.pool(&east), guarded).await.unwrap();
+    let update = || Change::update().guarded_by(&fence).set("state", "open").set("size", "5");
+    crews.commit(&keys.crew(&east), Change::create().set("state", "open")).await.unwrap();
+    crews.commit(&keys.crew(&east), update()).await.unwrap();
+    let of_parent = rig.last_call();
+    let orders = Records::of(&handle, &crew::info::ORDER).unwrap();
+    orders.commit(&keys.order(&east), Change::create().set("state", "open")).await.unwrap();
+    orders.commit(&keys.order(&east), update()).await.unwrap();
     let guarded = rig.last_call();
 
     let plain = ["HSET", "bench:plain", "state", "open", "size", "5"].map(str::to_owned).to_vec();
     let mut renewing = Vec::new();
     for (name, children) in [("one", 1), ("many", 10_000)] {
-        let id = PoolId::new(name).unwrap();
-        pools.commit(&keys.pool(&id), Change::create().set("state", "open")).await.unwrap();
+        let id = CrewId::new(name).unwrap();
+        crews.commit(&keys.crew(&id), Change::create().set("state", "open")).await.unwrap();
         let mut last = Vec::new();
         for number in 0..children {
-            let key = keys.machine(&id, &MachineId::new(format!("m{number}")).unwrap());
-            let change = Change::upsert().renewing(&keys.pool(&id)).set("load", "0");
-            machines.commit(&key, change.clone()).await.unwrap();
+            let key = keys.worker(&id, &WorkerId::new(format!("w{number}")).unwrap());
+            let change = Change::upsert().renewing(&keys.crew(&id)).set("load", "0");
+            workers.commit(&key, change.clone()).await.unwrap();
             if number == 0 {
-                machines.commit(&key, change).await.unwrap();
+                workers.commit(&key, change).await.unwrap();
                 last = rig.last_call();
             }
         }
@@ -134,13 +138,14 @@ async fn main() {
     let sides = [
         ("plain HSET of two fields", plain),
         ("guarded update of two fields", guarded),
-        ("child of a pool of 1, renewing it", renewing.remove(0)),
-        ("child of a pool of 10,000, renewing it", renewing.remove(0)),
+        ("the same of a record that others are linked to", of_parent),
+        ("worker of a crew of 1, renewing it", renewing.remove(0)),
+        ("worker of a crew of 10,000, renewing it", renewing.remove(0)),
     ];
     tell(&rig, rounds, &sides);
 }
 
-fn tell(rig: &Rig, rounds: usize, sides: &[(&str, Vec<String>); 4]) {
+fn tell(rig: &Rig, rounds: usize, sides: &[(&str, Vec<String>)]) {
     let mut measured: Vec<Vec<Round>> = vec![Vec::new(); sides.len()];
     for round in 0..=rounds {
         for turn in 0..sides.len() {

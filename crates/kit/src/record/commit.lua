@@ -6,12 +6,17 @@
 -- repeat: unsafe
 
 local call = redis.call
-local record, kind, expected, most, life, millis = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
+local record, kind, expected, life = KEYS[1], ARGV[1], ARGV[2], ARGV[4]
 
 -- Conditions first: a script that has written cannot take it back.
--- The field that moves is asked for with them: one call less.
-local had = call('HMGET', record, 'version', 'horizon', ARGV[6])
-local found, horizon = had[1], had[2]
+-- One call for all that is known to be needed.
+local had
+if life == 'horizon' then
+  had = call('HMGET', record, 'version', ARGV[6], 'horizon')
+else
+  had = call('HMGET', record, 'version', ARGV[6])
+end
+local found, horizon = had[1], had[3]
 if not found and call('EXISTS', record) == 1 then
   found = '0'
 end
@@ -34,7 +39,7 @@ while step do
     if call('EXISTS', KEYS[2]) == 0 then return {'orphan'} end
     at = at + 1
   elseif step == 'move' then
-    local was = had[3]
+    local was = had[2]
     if ARGV[at + 1] ~= ARGV[6] then was = call('HGET', record, ARGV[at + 1]) end
     if was and was ~= ARGV[at + 2] and not string.find(ARGV[at + 3], ',' .. was .. ',', 1, true) then
       return {'moved', ARGV[at + 1], was}
@@ -51,9 +56,9 @@ while step do
 end
 
 -- Only when it may be too many is it worth to count which fields are new.
-if step == 'set' and most > 0 then
-  local fields, last = call('HLEN', record), at + 1 + tonumber(ARGV[at + 1])
-  if fields + tonumber(ARGV[at + 1]) / 2 + 1 > most then
+if step == 'set' and ARGV[3] ~= '0' then
+  local most, fields, last = tonumber(ARGV[3]), call('HLEN', record), at + 1 + tonumber(ARGV[at + 1])
+  if fields + (last - at) / 2 + 1 > most then
     if not found or found == '0' then fields = fields + 1 - call('HEXISTS', record, 'version') end
     for i = at + 2, last, 2 do
       fields = fields + 1 - call('HEXISTS', record, ARGV[i])
@@ -70,13 +75,13 @@ end
 -- A renewal never goes beyond the horizon, until which every child lives: no parent outlives its children. Whether it is near.
 -- Numbers go to the server as the texts that they were: to write one costs as much as a command.
 local function renew(key, horizon, lasts)
-  local left = (tonumber(horizon) or math.huge) - now()
-  if left >= tonumber(lasts) then
+  local left, life = (tonumber(horizon) or math.huge) - now(), tonumber(lasts)
+  if left >= life then
     call('PEXPIRE', key, lasts)
   else
     call('PEXPIREAT', key, horizon)
   end
-  return left < 1.5 * tonumber(lasts) and 1 or 0
+  return left < 1.5 * life and 1 or 0
 end
 
 -- All holds. From here on everything is written.
@@ -161,12 +166,12 @@ if kind == 'remove' or life == 'keep' then
   return {'ok', version, near}
 end
 if life == 'renew' then
-  call('PEXPIRE', record, millis)
+  call('PEXPIRE', record, ARGV[5])
 elseif life == 'once' then
-  call('PEXPIRE', record, millis, 'NX')
+  call('PEXPIRE', record, ARGV[5], 'NX')
 else
   if not horizon then
-    horizon = string.format('%.0f', now() + 2 * millis)
+    horizon = string.format('%.0f', now() + 2 * tonumber(ARGV[5]))
     call('HSET', record, 'horizon', horizon)
   end
   near = math.max(near, renew(record, horizon, ARGV[5]))

@@ -29,6 +29,8 @@ pub(super) struct Rules {
     /// The key that this one is linked to.
     linked: Option<&'static str>,
     has_horizon: bool,
+    /// Whether some of its fields have a placeholder in their name, so that there is no end of them.
+    has_families: bool,
 }
 
 /// How a change sets the life of a record.
@@ -69,6 +71,7 @@ impl Rules {
             });
         }
         let has_horizon = is_number(HORIZON);
+        let has_families = contract.fields_of(key).any(|field| field.name.params().next().is_some());
         // Families of fields (`vote:<id>`) are looked up when they come.
         let plain = contract.fields_of(key).filter(|field| field.name.params().next().is_none());
         let fields = plain.map(|field| (field.name.as_str().to_owned(), Rule::new(&contract, field)));
@@ -83,6 +86,7 @@ impl Rules {
                 _ => None,
             },
             has_horizon,
+            has_families,
             contract,
         })
     }
@@ -163,8 +167,10 @@ impl Rules {
         change.set.iter().find(moves).map_or(VERSION, |(field, _)| field.as_str())
     }
 
+    /// How many fields a record may have; 0 where the fields that it can have are not as many.
     pub(super) fn most_fields(&self) -> u64 {
-        self.limits.fields.unwrap_or(0)
+        let most = self.limits.fields.unwrap_or(0);
+        if !self.has_families && self.fields.len() as u64 <= most { 0 } else { most }
     }
 
     /// How this change sets the life of the record.

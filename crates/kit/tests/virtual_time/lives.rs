@@ -118,7 +118,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    async fn exists<'k>(&self, key: &'k Key<Hash>) -> bool {
+    async fn exists(&self, key: &Key<Hash>) -> bool {
         self.world.raw(&["EXISTS", key.as_str()]).await == Reply::Int(1)
     }
 }
