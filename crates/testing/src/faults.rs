@@ -1,6 +1,7 @@
 //! What goes wrong in a simulated network: drawn from a seed, and made smaller when a run fails.
 
 use std::fmt;
+use std::ops::{AddAssign, Range};
 use std::process::Command;
 use std::time::Duration;
 
@@ -129,7 +130,7 @@ impl Network {
 
 /// The seeds to run: the one that `KEYPLANE_SEED` names, or all of these.
 #[must_use]
-pub fn seeds(all: std::ops::Range<u64>) -> std::ops::Range<u64> {
+pub fn seeds(all: Range<u64>) -> Range<u64> {
     chosen_seed().map_or(all, |seed| seed..seed + 1)
 }
 
@@ -139,25 +140,44 @@ pub fn chosen_seed() -> Option<u64> {
     std::env::var(SEED).ok().and_then(|text| text.parse().ok())
 }
 
-/// Leaves faults out, one after the other, as long as the run still fails: those that are left are all needed. Panics with
-/// them, with what is wrong and with what `steps` tells of that run.
-pub fn told_small(
-    seed: u64,
-    mut faults: Vec<Fault>,
-    fails: impl Fn(&[Fault]) -> Option<String>,
-    steps: impl Fn(&[Fault]) -> Vec<String>,
-) -> ! {
-    let mut why = fails(&faults).expect("the same seed fails again");
+/// What a run came to: its tally or what is wrong, and its steps.
+pub type Judged<T> = (Result<T, String>, Vec<String>);
+
+/// Runs under each of these seeds and adds up the tallies. A run that fails is made small: faults are left out, one after
+/// the other, as long as it still fails. Panics with those that are left, with what is wrong and with the steps.
+pub fn over_seeds<T: Default + AddAssign>(
+    seeds: Range<u64>,
+    faults: impl Fn(u64) -> Vec<Fault>,
+    run: impl Fn(u64, &[Fault]) -> Judged<T>,
+) -> T {
+    let mut tally = T::default();
+    for seed in seeds {
+        let faults = faults(seed);
+        match run(seed, &faults).0 {
+            Ok(of_this) => tally += of_this,
+            Err(why) => {
+                println!("{SEED}={seed}: {why}");
+                told_small(seed, faults, &run);
+            }
+        }
+    }
+    tally
+}
+
+fn told_small<T>(seed: u64, mut faults: Vec<Fault>, run: impl Fn(u64, &[Fault]) -> Judged<T>) -> ! {
     let mut place = faults.len();
     while place > 0 {
         place -= 1;
         let mut fewer = faults.clone();
         fewer.remove(place);
-        if let Some(still) = fails(&fewer) {
-            (faults, why) = (fewer, still);
+        if run(seed, &fewer).0.is_err() {
+            faults = fewer;
         }
     }
-    let steps = steps(&faults).join("\n");
+    let (outcome, steps) = run(seed, &faults);
+    let why =
+        outcome.err().unwrap_or_else(|| "it fails no longer: the same seed is not the same run".to_owned());
+    let steps = steps.join("\n");
     panic!("{SEED}={seed}: {why}\nfaults that are needed: {faults:#?}\nsteps:\n{steps}");
 }
 

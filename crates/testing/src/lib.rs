@@ -86,7 +86,7 @@ pub use audit::{Finding, What};
 pub use clock::VirtualServer;
 pub use cluster::{Cluster, Node};
 pub use embedded::Embedded;
-pub use faults::{Fault, chosen_seed, same_seed_same_trace, seeds, told_small, trace_elsewhere};
+pub use faults::{Fault, Judged, chosen_seed, over_seeds, same_seed_same_trace, seeds, trace_elsewhere};
 pub use fixtures::{Fixtures, file_name};
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;

@@ -14,24 +14,16 @@ mod model;
 mod setup;
 mod world;
 
-use keyplane_testing::{chosen_seed, seeds, told_small};
+use keyplane_testing::{chosen_seed, over_seeds, seeds};
 use model::Tally;
 use world::{faults, run};
 
 #[test]
 fn one_writes_per_term_and_what_was_acknowledged_is_there_once() {
-    let mut tally = Tally::default();
-    for seed in seeds(1..51) {
-        let faults = faults(seed);
-        match run(seed, &faults).check() {
-            Ok(of_this) => tally += of_this,
-            Err(why) => {
-                println!("seed {seed}: {why}");
-                let steps = |faults: &[_]| run(seed, faults).steps;
-                told_small(seed, faults, |faults| run(seed, faults).check().err(), steps);
-            }
-        }
-    }
+    let tally: Tally = over_seeds(seeds(1..51), faults, |seed, faults| {
+        let outcome = run(seed, faults);
+        (outcome.check(), outcome.steps)
+    });
     println!("{tally:?}");
     // Otherwise the world was too kind to show anything.
     let Tally { written, fenced, unknown, terms, handovers, lapsed, crashed, .. } = tally;

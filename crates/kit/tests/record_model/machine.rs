@@ -24,7 +24,10 @@ pub(crate) const POOLS: [&str; 3] = ["east", "west", "north"];
 pub(crate) struct Book {
     pub(crate) known: Known,
     pub(crate) steps: Vec<String>,
+    /// Machines begin nothing new.
     pub(crate) over: bool,
+    /// Nothing is under way any more.
+    pub(crate) quiet: bool,
     /// Machines that are at work.
     pub(crate) busy: BTreeSet<&'static str>,
     /// How often each machine has started.
@@ -89,7 +92,7 @@ impl Pools {
         Ok(())
     }
 
-    async fn rebuild(&self, index: &Index) -> Result<(), Box<dyn std::error::Error>> {
+    pub(crate) async fn rebuild(&self, index: &Index) -> Result<(), Box<dyn std::error::Error>> {
         let rebuild = index.rebuild().await?;
         for name in POOLS {
             let key = self.key(name);
@@ -141,6 +144,9 @@ pub(crate) async fn work(name: &'static str, seed: u64, book: Shared) -> turmoil
         sleep(Duration::from_millis(machine.rng.u64(..60))).await;
         let pool = POOLS[machine.rng.usize(..POOLS.len())];
         machine.change(pool).await;
+        if machine.rng.u8(..12) == 0 {
+            machine.run_out().await;
+        }
         // Sometimes it forgets to feed, as one that crashes does.
         if machine.rng.u8(..4) > 0 {
             drop(machine.pools.feed(pool).await);
@@ -176,6 +182,13 @@ impl Machine {
         }
     }
 
+    /// An index runs out.
+    async fn run_out(&mut self) {
+        let Pools { handle, keys, .. } = &self.pools;
+        let feed = if self.rng.bool() { keys.open_pools_feed() } else { keys.all_pools_feed() };
+        drop(handle.run(feed.unlink()).await);
+    }
+
     fn decide(&mut self, pool: &'static str, found: Option<&Snapshot>) -> Change {
         let Pools { open, all, .. } = &self.pools;
         let Some(found) = found else {
@@ -204,7 +217,7 @@ pub(crate) async fn watch(pool: &'static str, book: Shared) -> turmoil::Result {
     let log = Events::new(&handle, keys.history(&PoolId::new(pool).unwrap()));
     let mut tail = log.tail(Position::Beginning);
     loop {
-        let over = book.lock().unwrap().over;
+        let quiet = book.lock().unwrap().quiet;
         match tail.next(16, Duration::from_millis(100)).await {
             Ok(batch) => {
                 let mut book = book.lock().unwrap();
@@ -212,7 +225,7 @@ pub(crate) async fn watch(pool: &'static str, book: Shared) -> turmoil::Result {
                 book.known.gaps += usize::from(missed);
                 let ids = batch.events.iter().filter_map(|event| event.text("id")).map(str::to_owned);
                 book.known.watched(pool, ids);
-                if over && batch.events.is_empty() {
+                if quiet && batch.events.is_empty() {
                     return Ok(());
                 }
             }

@@ -13,24 +13,16 @@ mod model;
 mod setup;
 mod world;
 
-use keyplane_testing::{chosen_seed, seeds, told_small};
+use keyplane_testing::{chosen_seed, over_seeds, seeds};
 use model::Tally;
 use world::{faults, run};
 
 #[test]
 fn no_update_is_lost_and_indexes_follow() {
-    let mut tally = Tally::default();
-    for seed in seeds(1..17) {
-        let faults = faults(seed);
-        match run(seed, &faults).check() {
-            Ok(of_this) => tally += of_this,
-            Err(why) => {
-                println!("seed {seed}: {why}");
-                let steps = |faults: &[_]| run(seed, faults).steps;
-                told_small(seed, faults, |faults| run(seed, faults).check().err(), steps);
-            }
-        }
-    }
+    let tally: Tally = over_seeds(seeds(1..41), faults, |seed, faults| {
+        let outcome = run(seed, faults);
+        (outcome.check(), outcome.steps)
+    });
     println!("{tally:?}");
     // Otherwise the world was too kind to show anything.
     let Tally { changed, conflicts, unknown, removed, crashed, watched, .. } = tally;

@@ -9,10 +9,12 @@ mod churn;
 #[allow(dead_code)]
 mod setup;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use keyplane_testing::{Kind, Place, Program, Server, Settings, VirtualServer, run_at};
+use keyplane_kit::record::{Change, Records};
+use keyplane_testing::{Kind, Place, Program, Server, Settings, VirtualServer};
 use redis::Connection;
 
 use churn::Churn;
@@ -30,6 +32,17 @@ fn held(admin: &mut Connection) -> Held {
     Held { keys: redis::cmd("DBSIZE").query(admin).unwrap(), memory: memory.trim().parse().unwrap() }
 }
 
+/// Runs without the time limit of other tests, and then the audit.
+fn at_length(place: &Place, work: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work);
+    place.finish();
+}
+
 /// The last third holds no more than the second did, beyond what comes and goes.
 fn is_flat(samples: &[Held]) {
     let third = samples.len() / 3;
@@ -45,17 +58,15 @@ fn is_flat(samples: &[Held]) {
 
 #[test]
 fn a_day_in_virtual_time() {
-    let Some(server) = VirtualServer::start_or_skip("a_day_in_virtual_time").map(Arc::new) else { return };
+    let Some(server) = VirtualServer::start_or_skip("a_day_in_virtual_time") else { return };
     let place = Place::new(Kind::Redis, server.url(), None);
-    // The audit comes after the test, so the server stays.
-    let clock = Arc::clone(&server);
-    run_at(&place, move |place: Place| async move {
+    at_length(&place, async {
         let mut churn = Churn::new(&place, true).await;
         let mut samples = Vec::new();
-        let mut admin = clock.admin();
+        let mut admin = server.admin();
         for step in 0..24 * 60 * 2 {
             churn.step().await;
-            clock.advance(Duration::from_secs(30));
+            server.advance(Duration::from_secs(30));
             if step % 60 == 59 {
                 samples.push(held(&mut admin));
             }
@@ -73,7 +84,7 @@ fn ten_minutes_in_real_time() {
     let server = Server::start(Program::Redis, &Settings::tcp());
     let place = Place::new(Kind::Redis, server.url(), None);
     let mut admin = server.admin();
-    run_at(&place, move |place: Place| async move {
+    at_length(&place, async {
         let mut churn = Churn::new(&place, false).await;
         let (mut samples, start) = (Vec::new(), Instant::now());
         while start.elapsed() < lasts {
@@ -84,5 +95,29 @@ fn ten_minutes_in_real_time() {
         }
         eprintln!("{churn}");
         is_flat(&samples);
+    });
+}
+
+#[test]
+fn a_thousand_writers_lose_no_update() {
+    let server = Server::start(Program::Redis, &Settings::tcp());
+    let place = Place::new(Kind::Redis, server.url(), None);
+    at_length(&place, async {
+        let handle = setup::machine(&place).await.with_timeout(Duration::from_secs(60));
+        let pools = Arc::new(Records::of(&handle, &setup::pool::info::POOL).unwrap());
+        let key = setup::keys(&place).pool(&setup::east());
+        pools.commit(&key, Change::create().set("state", "open")).await.unwrap();
+        let mut writers = tokio::task::JoinSet::new();
+        for _ in 0..1000 {
+            let (pools, key) = (Arc::clone(&pools), key.clone());
+            writers.spawn(async move {
+                for _ in 0..100 {
+                    pools.commit(&key, Change::update().count("updates", 1)).await.unwrap();
+                }
+            });
+        }
+        writers.join_all().await;
+        let found = pools.read(&key).await.unwrap().unwrap();
+        assert_eq!((found.version, found.text("updates")), (100_001, Some("100000")));
     });
 }

@@ -235,24 +235,3 @@ async fn no_record_outlives_its_children(place: Place) {
     assert!(end(&pool) > soon && end(&pool) < drawn);
     assert!(children.hashes.iter().all(|child| end(child) >= drawn), "every child lives until the horizon");
 }
-
-/// On one kind of server and on the embedded store: it is about the script, and takes its time.
-#[every_store(only(redis, embedded))]
-async fn a_thousand_writers_lose_no_update(place: Place) {
-    let (handle, keys) =
-        (machine(&place).await.with_timeout(std::time::Duration::from_secs(60)), keys(&place));
-    let (pools, key) = (std::sync::Arc::new(pools(&handle)), keys.pool(&east()));
-    pools.commit(&key, Change::create().set("state", "open")).await.unwrap();
-    let mut writers = tokio::task::JoinSet::new();
-    for _ in 0..1000 {
-        let (pools, key) = (std::sync::Arc::clone(&pools), key.clone());
-        writers.spawn(async move {
-            for _ in 0..100 {
-                pools.commit(&key, Change::update().count("updates", 1)).await.unwrap();
-            }
-        });
-    }
-    writers.join_all().await;
-    let found = pools.read(&key).await.unwrap().unwrap();
-    assert_eq!((found.version, found.text("updates")), (100_001, Some("100000")));
-}
