@@ -9,7 +9,7 @@ use crate::setup::{Keyspace, east};
 
 /// What was answered is on the disk.
 pub(crate) fn settings() -> Settings {
-    Settings::tcp().appendonly()
+    Settings::tcp().appendonly().line("appendfsync always")
 }
 
 pub(crate) fn journal(server: &Server) -> Vec<String> {

@@ -63,6 +63,16 @@ impl Machine {
         rest.trim_start().to_owned()
     }
 
+    /// Listens until it says something that begins like this.
+    pub(crate) fn hear_until(&mut self, begins: &str) {
+        loop {
+            let said = self.next().unwrap_or_else(|| panic!("it ended before `{begins}`"));
+            if said.starts_with(begins) {
+                return;
+            }
+        }
+    }
+
     /// Takes the lock, however long that takes: its fence.
     pub(crate) fn lead(&mut self) -> String {
         self.tell("acquire");

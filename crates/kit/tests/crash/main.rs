@@ -8,9 +8,11 @@ mod history;
 mod journal;
 mod killed;
 mod machine;
+mod records;
 mod restarted;
 #[path = "../suite/setup.rs"]
 #[allow(dead_code)]
 mod setup;
 mod stopped;
 mod told;
+mod work;

@@ -13,6 +13,7 @@ use keyplane_store::{Handle, Options, Store};
 use crate::journal::record;
 use crate::machine::{NAME, SAYS, URL};
 use crate::setup::{Keyspace, east, eventually};
+use crate::work::work;
 
 /// Short, for the others to take over soon; long enough for a loaded machine to renew in time.
 const TTL: Duration = Duration::from_millis(600);
@@ -50,7 +51,7 @@ fn a_machine() {
     });
 }
 
-fn say(what: &str) {
+pub(crate) fn say(what: &str) {
     println!("{SAYS}{what}");
 }
 
@@ -73,6 +74,10 @@ impl Told {
                 for _ in 0..count.parse().unwrap() {
                     self.write().await;
                 }
+            }
+            ("work", count) => {
+                let fence = self.fence.as_ref().expect("it leads");
+                work(&self.handle, fence, &self.name, count.parse().unwrap()).await;
             }
             ("fence", _) => {
                 let held = self.held.as_ref().expect("it leads");
