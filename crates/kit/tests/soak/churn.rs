@@ -194,7 +194,7 @@ impl Churn {
     }
 
     /// What runs out without anybody's doing is found.
-    async fn keep(&mut self) {
+    pub(crate) async fn keep(&mut self) {
         let record_of = |member: &[u8]| {
             let id = std::str::from_utf8(member).ok().and_then(|text| PoolId::new(text).ok())?;
             Some(self.keys.pool(&id))
