@@ -78,6 +78,18 @@ async fn notes_are_applied_once_and_in_order(place: Place) {
     world.pools.commit(&east, closing).await.unwrap();
     assert_eq!(world.drain(&east).await, 2);
     assert_eq!(World::names(&world.open).await, [""; 0]);
+    // Somebody who slept brings an old note once more.
+    let outbox = format!("{}:outbox", east.as_str());
+    let note = ["index", world.open.key(), "op", "enter", "member", "east", "score", "1"];
+    place.raw::<i64>(&outbox, &["DEL", &outbox]);
+    place.raw::<String>(&outbox, &[&["XADD", &outbox, "5-0"][..], &note].concat());
+    place.raw::<i64>(&outbox, &["EXPIRE", &outbox, "60"]);
+    assert_eq!((world.drain(&east).await, world.open.counters().repeated.get()), (1, 1));
+    assert_eq!(
+        World::names(&world.open).await,
+        [""; 0],
+        "what is older than what was applied is not applied"
+    );
     let both = tokio::join!(world.drain(&east), world.drain(&east));
     assert_eq!((both, World::names(&world.all).await), ((0, 0), vec!["east".to_owned()]));
 }
