@@ -19,7 +19,7 @@ use world::{faults, run};
 
 #[test]
 fn no_update_is_lost_and_indexes_follow() {
-    let tally: Tally = over_seeds(seeds(1..41), faults, |seed, faults| {
+    let tally: Tally = over_seeds(seeds(1..25), faults, |seed, faults| {
         let outcome = run(seed, faults);
         (outcome.check(), outcome.steps)
     });
