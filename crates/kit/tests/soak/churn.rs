@@ -51,8 +51,9 @@ impl fmt::Display for Churn {
 
 impl Churn {
     pub(crate) async fn new(place: &Place, abandons: bool) -> Self {
-        let (handle, keys) = (machine(place).await, keys(place));
-        let east = east();
+        // It is about what stays behind, not about a machine that is busy.
+        let handle = machine(place).await.with_timeout(Duration::from_secs(60));
+        let (keys, east) = (keys(place), east());
         Self {
             pools: Records::of(&handle, &pool::info::POOL).unwrap(),
             machines: Records::of(&handle, &pool::info::MACHINE).unwrap(),
