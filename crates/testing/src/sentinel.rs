@@ -146,10 +146,15 @@ impl Sentinel {
     pub fn failover(&self) -> Node {
         let old = self.master();
         let sentinel = self.watching().next().expect("a sentinel that is up");
-        until("a sentinel that is ready for a failover", || {
-            let done: RedisResult<()> =
+        until("a sentinel that is ready for a failover, and another master", || {
+            if self.named_master()? != old {
+                return Ok(());
+            }
+            // A failover that takes longer than its timeout is given up, and one that was asked for is not tried again by
+            // itself. While it is under way, asking is refused.
+            let asked: RedisResult<()> =
                 redis::cmd("SENTINEL").arg(&["FAILOVER", NAME]).query(&mut connect(sentinel)?);
-            done.map_err(|error| error.to_string())
+            Err(asked.map_or_else(|error| error.to_string(), |()| format!("{old} is still the master")))
         });
         self.wait_for_another_master(old)
     }

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A loaded machine may take its time; what has not come by then does not come.
-const LIMIT: Duration = Duration::from_secs(50);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Often enough that waiting adds little to what is waited for.
 const PAUSE: Duration = Duration::from_millis(5);
