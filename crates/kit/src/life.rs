@@ -23,6 +23,5 @@ pub(crate) fn millis(handle: &Handle, info: &KeyInfo) -> u64 {
 
 /// How many members the contract lets a key have; 0 is any number.
 pub(crate) fn most_members(handle: &Handle, info: &KeyInfo) -> u64 {
-    let key = handle.contract().key(info.name);
-    key.and_then(|key| key.limits(handle.contract()).members).unwrap_or(0)
+    handle.most_members(info.name).unwrap_or(0)
 }

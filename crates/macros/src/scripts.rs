@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use keyplane_schema::script::{Script, ScriptArg, ScriptKey, check};
+use keyplane_schema::script::{Script, ScriptArg, ScriptKey, check, include};
 use keyplane_schema::{Access, Contract};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -14,8 +14,9 @@ use crate::words::{constant_name, type_name, value_name};
 /// A script and where it is.
 pub(crate) struct File {
     script: Script,
-    path: String,
     source: String,
+    /// The files that its text comes from: when one changes, it is compiled again.
+    paths: Vec<String>,
 }
 
 /// Reads and checks every script in the folder, and sees that every operation's is there. All that is wrong comes at
@@ -32,15 +33,21 @@ pub(crate) fn read(contract: &Contract, folder: &Path, given: &str) -> Result<Ve
     for name in found {
         let path = folder.join(&name);
         let shown = format!("{given}/{name}");
-        match std::fs::read_to_string(&path) {
-            Err(error) => problems.push(format!("cannot read `{shown}`: {error}")),
-            Ok(source) => match check(contract, &shown, &source) {
+        match include::read(&path) {
+            Err(error) => problems.push(error.to_string()),
+            Ok(whole) => match check(contract, &shown, &whole.source) {
                 Err(broken) => problems.push(format!("the script is not sound\n\n{broken}")),
-                Ok(script) => files.push(File { script, path: path.to_string_lossy().into_owned(), source }),
+                Ok(script) => files.push(File { script, paths: paths(&path, &whole), source: whole.source }),
             },
         }
     }
     if problems.is_empty() { Ok(files) } else { Err(problems.join("\n\n")) }
+}
+
+fn paths(script: &Path, whole: &include::Whole) -> Vec<String> {
+    let included = whole.includes.iter().map(|name| include::path_of(script, name));
+    let all = std::iter::once(script.to_path_buf()).chain(included);
+    all.map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 fn names_in(folder: &Path) -> std::io::Result<BTreeSet<String>> {
@@ -65,7 +72,8 @@ fn script(contract: &Contract, kit: Option<&str>, file: &File) -> TokenStream {
         Some(kit) => quote!(::keyplane_key::Home::Kit(#kit)),
         None => quote!(::keyplane_key::Home::Contract(#of)),
     };
-    let (path, sha) = (&file.path, sha1_smol::Sha1::from(&file.source).digest().to_string());
+    let File { source, paths, .. } = file;
+    let sha = sha1_smol::Sha1::from(source).digest().to_string();
     let (constant, call) = (constant_name(name), type_name(name));
     let keys = file.script.keys.iter().map(|key| {
         let ScriptKey { key: name, repeats, .. } = key;
@@ -87,7 +95,10 @@ fn script(contract: &Contract, kit: Option<&str>, file: &File) -> TokenStream {
         pub static #constant: ::keyplane_key::Script = ::keyplane_key::Script {
             home: #home,
             name: #name,
-            source: include_str!(#path),
+            source: {
+                #(const _: &str = include_str!(#paths);)*
+                #source
+            },
             sha: #sha,
             keys: &[#(#keys),*],
             args: &[#(#args),*],

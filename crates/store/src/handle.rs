@@ -129,6 +129,13 @@ impl Handle {
         self.rules.member_lifetime(key)
     }
 
+    /// How many members the contract lets a key have. `None`: any number.
+    #[must_use]
+    pub fn most_members(&self, key: &str) -> Option<u64> {
+        let contract = self.contract();
+        contract.key(key).and_then(|key| key.limits(contract).members)
+    }
+
     /// The contract.
     #[must_use]
     pub fn contract(&self) -> &Arc<keyplane_schema::Contract> {

@@ -7,6 +7,8 @@ use keyplane_schema::{Broken, Contract, script};
 
 use crate::outcome::Failure;
 
+const FOLDER: &str = "--scripts takes a folder with .lua files";
+
 /// What is to be said about one script.
 pub(super) enum Verdict {
     /// It keeps to its operation.
@@ -33,8 +35,9 @@ pub(super) fn check(contract: &Contract, folder: &Path) -> Result<Vec<Verdict>, 
     let mut verdicts = Vec::new();
     for file in &files {
         let shown = file.display().to_string();
-        let source = fs::read_to_string(file).map_err(|error| unread(file, &error))?;
-        verdicts.push(match script::check(contract, &shown, &source) {
+        let whole =
+            script::include::read(file).map_err(|error| Failure::new(error.to_string()).help(FOLDER))?;
+        verdicts.push(match script::check(contract, &shown, &whole.source) {
             Ok(script) => Verdict::Sound { file: shown, doc: script.doc },
             Err(broken) => Verdict::Broken(broken),
         });
@@ -62,6 +65,5 @@ fn lua_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn unread(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot read {}: {error}", path.display()))
-        .help("--scripts takes a folder with .lua files")
+    Failure::new(format!("cannot read {}: {error}", path.display())).help(FOLDER)
 }

@@ -24,6 +24,10 @@
 //! - `returns:` for people. `repeat:` says whether running it twice with the same arguments is the same as once; a script
 //!   that only reads may leave it out.
 //!
+//! # Sharing
+//! A line `-- include: tell.lua` in the body stands for the text of `include/tell.lua` ([`include::read`]); the lint sees the
+//! whole.
+//!
 //! # The lint
 //! - It is Lua 5.1, as a server's `SCRIPT LOAD` takes it, without globals, without libraries that the embedded store does
 //!   not have, without clocks and dice.
@@ -54,6 +58,7 @@ mod expiry;
 mod expression;
 mod facts;
 mod header;
+pub mod include;
 mod inputs;
 mod library;
 mod names;

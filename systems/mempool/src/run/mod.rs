@@ -1,0 +1,1 @@
+//! The loops: election, and the chain.

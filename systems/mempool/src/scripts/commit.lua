@@ -1,0 +1,155 @@
+-- mempool/commit v1: carry out a plan of the watcher, all of it or nothing: move transactions, set the tip, trim what is finished.
+-- keys: watcher_lock_fence(r) tip(w) applied(w) stage(rw) pending(rw) inflight(w) finalized(w) finalized_index(rw)
+--   seq(w) due(rw) received(w) inputs(rw) stats(rw) events(w) payload(rw)...
+-- args: fence, commits, node, most_events, ttl(payload), height, slot, block, changes, forget, base, plan...
+-- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payload", hash}
+-- repeat: safe
+
+local call = redis.call
+-- include: events.lua
+-- include: pending.lua
+
+-- plan: a number of moves, eleven values for each; a number of trims, a hash for each; hashes that nobody knows.
+local MOVE, first = 11, 13
+local height, moves = ARGV[6], tonumber(ARGV[12])
+local after_moves = first + moves * MOVE
+local trims = tonumber(ARGV[after_moves])
+
+-- Conditions first: a script that has written cannot take it back.
+if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
+local stats = call('HMGET', KEYS[13], 'commits', 'last_event')
+if (stats[1] or '0') ~= ARGV[2] then return {'changed'} end
+local payloads, spends = {}, {}
+for i = 1, moves do
+  local at = first + (i - 1) * MOVE
+  local hash = ARGV[at + 1]
+  local known = call('HMGET', KEYS[4], hash, hash .. ':mark', hash .. ':tx')
+  if known[1] ~= ARGV[at + 2] or known[2] ~= ARGV[at + 3] then return {'changed'} end
+  local payload = ARGV[at + 10]
+  if payload == '' then
+    payload = call('GET', KEYS[14 + i])
+    if not payload then return {'payload', hash} end
+  end
+  payloads[i], spends[i] = payload, known[3] or '0'
+end
+for i = after_moves + 1 + trims, #ARGV do
+  if call('HEXISTS', KEYS[4], ARGV[i]) == 1 then return {'changed'} end
+end
+
+local ms, id = now(), stats[2]
+local add = {}
+local function count(name, by)
+  add[name] = (add[name] or 0) + by
+end
+
+-- The first block of a pool's life: what was offered before it counts its misses from here.
+local base = tonumber(ARGV[11])
+if base then
+  local early = call('ZRANGE', KEYS[10], 0, -1, 'WITHSCORES')
+  for i = 1, #early, 2 do
+    local mark = string.match(early[i], ':(.*)$') .. ':mark'
+    call('ZADD', KEYS[10], early[i + 1] + base, early[i])
+    call('HSET', KEYS[4], mark, string.match(call('HGET', KEYS[4], mark), '^%d+') .. ' ' .. ARGV[11])
+  end
+end
+
+local final = {finalized = true, dropped = true}
+local inflight = {propagated = true, acknowledged = true, confirmed = true}
+local due = {propagated = 'drop:', acknowledged = 'drop:', confirmed = 'finalize:'}
+
+-- Takes the entry of a transaction out of the finished ones.
+local function strike(hash)
+  local seq = call('HGET', KEYS[8], hash)
+  if seq then
+    call('ZREMRANGEBYSCORE', KEYS[7], seq, seq)
+    call('HDEL', KEYS[8], hash)
+  end
+  return seq
+end
+
+local function finish(hash, entry, payload, spent, stage)
+  strike(hash)
+  local seq = string.format('%.0f', call('INCR', KEYS[9]))
+  call('ZADD', KEYS[7], seq, entry)
+  call('HSET', KEYS[8], hash, seq)
+  call('PEXPIRE', payload, ARGV[5])
+  call('ZREM', KEYS[11], hash)
+  for input in string.gmatch(spent, '%S+#%d+') do
+    if call('HGET', KEYS[12], input) == hash then call('HDEL', KEYS[12], input) end
+  end
+  count('count', -1)
+  count('bytes', -tonumber(string.match(spent, '^%d+')))
+  count(stage, 1)
+end
+
+local function reopen(hash, payload, spent)
+  strike(hash)
+  call('PERSIST', payload)
+  call('ZADD', KEYS[11], ms, hash)
+  for input in string.gmatch(spent, '%S+#%d+') do
+    call('HSETNX', KEYS[12], input, hash)
+  end
+  count('count', 1)
+  count('bytes', tonumber(string.match(spent, '^%d+')))
+end
+
+local out, taken, back = {}, 0, {}
+for i = 1, moves do
+  local at = first + (i - 1) * MOVE
+  local raw, hash, from, to = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 4]
+  local reason, payload = ARGV[at + 9], KEYS[14 + i]
+  if ARGV[at + 10] ~= '' then call('SET', payload, ARGV[at + 10]) end
+
+  if from == 'pending' then
+    out[raw] = true
+    taken = taken + 1
+  elseif inflight[from] then
+    call('ZREM', KEYS[10], due[from] .. hash)
+    if not inflight[to] then call('HDEL', KEYS[6], raw) end
+  elseif not final[to] then
+    reopen(hash, payload, spends[i])
+  end
+
+  if to == 'pending' then
+    back[#back + 1] = raw
+  elseif inflight[to] then
+    call('HSET', KEYS[6], raw, ARGV[at + 7] .. payloads[i] .. ARGV[at + 8])
+    call('ZADD', KEYS[10], ARGV[at + 6], due[to] .. hash)
+  else
+    finish(hash, ARGV[at + 7] .. payloads[i] .. ARGV[at + 8], payload, spends[i], to)
+  end
+
+  call('HSET', KEYS[4], hash, to, hash .. ':mark', ARGV[at + 5])
+  if reason == 'corrected' then count('corrected', 1) end
+  if reason == 'undo' then count('rolled_back', 1) end
+  id = id_after(id, ms)
+  tell(KEYS[14], ARGV[4], id, hash, to, from, string.match(ARGV[at + 5], '^%d+'), height, reason, ARGV[3])
+end
+take_out(KEYS[5], out, taken)
+-- To the head, the first one last: parents go before their children, and before whatever was received after them.
+for i = #back, 1, -1 do
+  call('LPUSH', KEYS[5], back[i])
+end
+
+for i = 1, trims do
+  local hash = ARGV[after_moves + i]
+  local seq = strike(hash)
+  if seq then call('HSET', KEYS[13], 'trimmed_to', seq) end
+  if final[call('HGET', KEYS[4], hash)] then
+    call('HDEL', KEYS[4], hash, hash .. ':mark', hash .. ':tx')
+    call('DEL', KEYS[14 + moves + i])
+  end
+end
+
+if ARGV[9] ~= '' then call('HSET', KEYS[3], height, ARGV[9]) end
+if ARGV[10] ~= '' then call('HDEL', KEYS[3], ARGV[10]) end
+if ARGV[8] ~= '' then
+  call('HSET', KEYS[2], 'height', height, 'slot', ARGV[7], 'hash', ARGV[8], 'applied_at', ms, 'fence', ARGV[1])
+end
+count('commits', 1)
+for name, by in pairs(add) do
+  if by ~= 0 then call('HINCRBY', KEYS[13], name, by) end
+end
+if id then call('HSET', KEYS[13], 'last_event', id) end
+if height == '' then return {'ok', 0} end
+return {'ok', call('ZCOUNT', KEYS[10], '-inf', height)}

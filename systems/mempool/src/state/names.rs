@@ -1,0 +1,56 @@
+//! The keys of one pool, named once.
+
+use keyplane_key::{Hash, Key, List, Str, Stream, Zset};
+
+use crate::keys::{self, Keyspace};
+use crate::model::TxHash;
+
+#[derive(Debug)]
+pub(super) struct Names {
+    keyspace: Keyspace,
+    pub(super) pending: Key<List>,
+    pub(super) inflight: Key<Hash>,
+    pub(super) finalized: Key<Zset>,
+    pub(super) finalized_index: Key<Hash>,
+    pub(super) seq: Key<Str>,
+    pub(super) watcher_lock: Key<Str>,
+    pub(super) stage: Key<Hash>,
+    pub(super) due: Key<Zset>,
+    pub(super) received: Key<Zset>,
+    pub(super) inputs: Key<Hash>,
+    pub(super) tip: Key<Hash>,
+    pub(super) applied: Key<Hash>,
+    pub(super) events: Key<Stream>,
+    pub(super) stats: Key<Hash>,
+}
+
+impl Names {
+    pub(super) fn new(keyspace: Keyspace) -> Self {
+        Self {
+            pending: keyspace.pending(),
+            inflight: keyspace.inflight(),
+            finalized: keyspace.finalized(),
+            finalized_index: keyspace.finalized_index(),
+            seq: keyspace.seq(),
+            watcher_lock: keyspace.watcher_lock(),
+            stage: keyspace.stage(),
+            due: keyspace.due(),
+            received: keyspace.received(),
+            inputs: keyspace.inputs(),
+            tip: keyspace.tip(),
+            applied: keyspace.applied(),
+            events: keyspace.events(),
+            stats: keyspace.stats(),
+            keyspace,
+        }
+    }
+
+    #[allow(clippy::expect_used, reason = "64 hexadecimal digits are what the contract asks for")]
+    pub(super) fn payload(&self, hash: &TxHash) -> Key<Str> {
+        self.keyspace.payload(&keys::Hash::new(hash.to_string()).expect("a hash"))
+    }
+
+    pub(super) fn payloads<'h>(&self, hashes: impl IntoIterator<Item = &'h TxHash>) -> Vec<Key<Str>> {
+        hashes.into_iter().map(|hash| self.payload(hash)).collect()
+    }
+}

@@ -1,0 +1,202 @@
+//! What can be asked.
+
+use keyplane_key::Arg;
+use keyplane_store::Error;
+
+use super::error::ReadError;
+use super::{Inner, Pool};
+use crate::model::{FinalizedEntry, InflightRecord, Known, Payload, Stage, Status, TxHash};
+use crate::scripts;
+
+/// A transaction that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pending {
+    /// Its id.
+    pub hash: TxHash,
+    /// Its bytes; `None` if somebody has taken them away.
+    pub payload: Option<Payload>,
+}
+
+/// A transaction on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inflight {
+    /// Its id.
+    pub hash: TxHash,
+    /// Its bytes.
+    pub payload: Payload,
+    /// Where it is now.
+    pub status: Status,
+}
+
+/// A finished transaction and its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// Its place in the log.
+    pub seq: u64,
+    /// What became of it.
+    pub entry: FinalizedEntry,
+}
+
+/// A page of the finished ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Page {
+    /// In order.
+    pub items: Vec<Finished>,
+    /// Where the next page begins; `None` when this is the last.
+    pub next_cursor: Option<u64>,
+    /// Entries up to this number are gone, and the cursor pointed among them.
+    pub trimmed_to: Option<u64>,
+}
+
+/// How many transactions are where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// In the queue.
+    pub pending: u64,
+    /// On their way.
+    pub inflight: u64,
+    /// Finished and kept.
+    pub finalized: u64,
+}
+
+/// Records that are asked for in one round trip.
+const BATCH: u64 = 256;
+
+impl Pool {
+    /// Whether anything waits.
+    pub async fn has_pending(&self) -> Result<bool, Error> {
+        let Inner { node, names, .. } = &*self.0;
+        Ok(node.run(names.pending.llen()).await? > 0)
+    }
+
+    /// How many transactions are where. Three reads, not one moment.
+    pub async fn counts(&self) -> Result<Counts, Error> {
+        let Inner { node, names, .. } = &*self.0;
+        let commands = [names.pending.llen(), names.inflight.hlen(), names.finalized.zcard()];
+        let counts = node.run_all(commands).await?;
+        let count = |at: usize| counts.get(at).copied().unwrap_or_default();
+        Ok(Counts { pending: count(0), inflight: count(1), finalized: count(2) })
+    }
+
+    /// The oldest pending transactions, in the order of the queue. They stay there.
+    pub async fn peek_pending(&self, limit: u64) -> Result<Vec<Pending>, ReadError> {
+        let Inner { node, names, .. } = &*self.0;
+        let Some(last) = i64::try_from(limit).unwrap_or(i64::MAX).checked_sub(1).filter(|last| *last >= 0)
+        else {
+            return Ok(Vec::new());
+        };
+        let raw = node.run(names.pending.lrange(0, last)).await?;
+        let hashes = raw.iter().map(|raw| TxHash::from_slice(raw));
+        let hashes: Vec<TxHash> = hashes
+            .collect::<Result<_, _>>()
+            .map_err(|error| ReadError::damaged("pending", "an entry", error))?;
+        let payloads = node.run_all(names.payloads(&hashes).iter().map(|key| key.get())).await?;
+        let pending = |(hash, bytes): (TxHash, Option<Vec<u8>>)| {
+            let payload = bytes.map(|bytes| Payload::from_cbor(&bytes)).transpose();
+            Ok(Pending { hash, payload: payload.map_err(ReadError::record("payload", hash))? })
+        };
+        hashes.into_iter().zip(payloads).map(pending).collect()
+    }
+
+    /// The status of a transaction; `None` if the pool does not know it. One round trip.
+    pub async fn check_status(&self, tx: &TxHash) -> Result<Option<Status>, ReadError> {
+        Ok(self.check_all(&[*tx]).await?.pop().flatten())
+    }
+
+    /// The same for several, at one moment.
+    pub async fn check_all(&self, txs: &[TxHash]) -> Result<Vec<Option<Status>>, ReadError> {
+        let Inner { node, names, .. } = &*self.0;
+        let texts: Vec<String> = txs.iter().map(ToString::to_string).collect();
+        let call = scripts::CheckStatus {
+            stage: &names.stage,
+            tip: &names.tip,
+            hashes: texts.iter().map(Arg::from).collect(),
+        };
+        let (tip, told): (Option<u64>, Vec<Option<String>>) = node.call(call).await?;
+        let status = |(tx, told): (&TxHash, &[Option<String>])| {
+            let known = known(tx, told)?;
+            Ok(known.map(|known| Status::derive(known.stage, &known.mark, tip)))
+        };
+        txs.iter().zip(told.chunks(2)).map(status).collect()
+    }
+
+    /// The record of a transaction that is propagated, acknowledged or confirmed.
+    pub async fn find_inflight(&self, tx: &TxHash) -> Result<Option<Inflight>, ReadError> {
+        let Inner { node, names, .. } = &*self.0;
+        let Some(record) = node.run(names.inflight.hget(tx.bytes())).await? else { return Ok(None) };
+        Ok(self.inflight(vec![(tx.bytes().to_vec(), record)]).await?.pop())
+    }
+
+    /// Transactions on their way, in no order, at most so many.
+    pub async fn peek_inflight(&self, limit: usize) -> Result<Vec<Inflight>, ReadError> {
+        let Inner { node, names, .. } = &*self.0;
+        let (mut found, mut cursor) = (std::collections::BTreeMap::new(), 0);
+        loop {
+            let (next, records) = node.run(names.inflight.hscan(cursor, BATCH)).await?;
+            // A scan may show a record twice.
+            found.extend(records);
+            if next == 0 || found.len() >= limit {
+                return self.inflight(found.into_iter().take(limit).collect()).await;
+            }
+            cursor = next;
+        }
+    }
+
+    /// Records with the depth of now. One that was finished since it was read is left out.
+    async fn inflight(&self, records: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<Inflight>, ReadError> {
+        let mut read = Vec::with_capacity(records.len());
+        for (field, record) in records {
+            let hash = TxHash::from_slice(&field)
+                .map_err(|error| ReadError::damaged("inflight", "a field", error))?;
+            let record = InflightRecord::from_cbor(&record).map_err(ReadError::record("inflight", hash))?;
+            read.push((hash, record.payload));
+        }
+        let hashes: Vec<TxHash> = read.iter().map(|(hash, _)| *hash).collect();
+        let statuses = self.check_all(&hashes).await?;
+        let told = read.into_iter().zip(statuses).filter_map(|((hash, payload), status)| {
+            let status = status.filter(|status| status.stage.is_inflight())?;
+            Some(Inflight { hash, payload, status })
+        });
+        Ok(told.collect())
+    }
+
+    /// Finished transactions from a number on. 0 begins with the oldest.
+    pub async fn dump_finalized(&self, cursor: u64, limit: u32) -> Result<Page, ReadError> {
+        let Inner { node, names, .. } = &*self.0;
+        let call = scripts::DumpFinalized {
+            finalized: &names.finalized,
+            stats: &names.stats,
+            cursor: cursor.into(),
+            // One more tells whether there is a next page.
+            count: (u64::from(limit) + 1).into(),
+        };
+        let (trimmed, entries): (Option<u64>, Vec<(Vec<u8>, f64)>) = node.call(call).await?;
+        let finished = |(entry, seq): (Vec<u8>, f64)| {
+            let entry = FinalizedEntry::from_cbor(&entry)
+                .map_err(ReadError::record("finalized", format!("number {seq}")))?;
+            Ok(Finished { seq: seq as u64, entry })
+        };
+        let mut items: Vec<Finished> = entries.into_iter().map(finished).collect::<Result<_, ReadError>>()?;
+        let next_cursor = items.get(limit as usize).map(|item| item.seq);
+        items.truncate(limit as usize);
+        Ok(Page { items, next_cursor, trimmed_to: trimmed.filter(|to| (1..=*to).contains(&cursor)) })
+    }
+}
+
+/// Stage and mark, as two texts or none.
+pub(super) fn known(tx: &TxHash, told: &[Option<String>]) -> Result<Option<Known>, ReadError> {
+    let [Some(stage), Some(mark)] = told else { return Ok(None) };
+    let stage: Stage = stage.parse().map_err(|error| ReadError::damaged("stage", tx, error))?;
+    let mark = mark.parse().map_err(|error| ReadError::damaged("stage", tx, error))?;
+    Ok(Some(Known { stage, mark }))
+}
+
+/// Hashes that a script told; it was given them.
+pub(super) fn hashes(texts: &[String]) -> Vec<TxHash> {
+    texts.iter().filter_map(|text| text.parse().ok()).collect()
+}

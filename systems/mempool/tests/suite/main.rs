@@ -1,0 +1,8 @@
+//! What the mempool does, on every store.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod differences;
+mod faults;
+mod generic;
+mod limits;
+mod setup;
