@@ -285,12 +285,11 @@ pub fn undo(applied: &Applied, known: &HashMap<TxHash, Known>, thresholds: Thres
             undone.forgotten.push(first.tx);
             continue;
         };
-        let expected = first.mark.version + changes.len() as u64;
+        let was_in_it = changes.iter().any(|change| change.to == Stage::Confirmed);
         let last = changes.last().map_or(first.to, |change| change.to);
-        if from.mark.version != expected || from.stage != last {
+        if from.stage != last || !is_as_left(&from.mark, &first.mark, was_in_it.then(|| applied.point())) {
             continue;
         }
-        let was_in_it = changes.iter().any(|change| change.to == Stage::Confirmed);
         let (to, mark) = match was_in_it {
             true => (Stage::Pending, from.mark.next(0, Detail::None)),
             false => (first.from, from.mark.next(first.mark.height, first.mark.detail)),
@@ -298,6 +297,14 @@ pub fn undo(applied: &Applied, known: &HashMap<TxHash, Known>, thresholds: Thres
         undone.moves.push(Move::new(first.tx, *from, to, mark, thresholds, Reason::Undo));
     }
     undone
+}
+
+/// Whether a transaction is where the block left it. Its version may be another: what later blocks did to it has been undone.
+fn is_as_left(now: &Mark, before: &Mark, block: Option<Point>) -> bool {
+    match block {
+        Some(block) => now.point() == Some(block),
+        None => now.height == before.height && now.point() == before.point(),
+    }
 }
 
 /// Gives up what waited too long and is not on the chain.

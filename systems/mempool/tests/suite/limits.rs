@@ -1,1 +1,68 @@
-//! Decisions of our own.
+//! What the pool does not take in, and what it says then.
+
+use keyplane_mempool::Stage;
+use keyplane_mempool::model::{Input, Payload};
+use keyplane_mempool::state::{Limit, ReceiveError};
+use keyplane_testing::{Place, every_store};
+
+use crate::setup::{Watcher, node_with, settings, spending, stage, tx};
+
+#[every_store(except(unix, tls))]
+async fn a_full_pool_refuses_and_evicts_nothing(place: Place) {
+    let mut settings = settings();
+    settings.limits.count = 3;
+    settings.thresholds.finalize = 1;
+    let watcher = Watcher::of(node_with(&place, settings).await).await;
+    let first = tx();
+    watcher.pool.receive(&first).await.unwrap();
+    watcher.pool.receive(&tx()).await.unwrap();
+    watcher.pool.receive(&tx()).await.unwrap();
+    let refused = watcher.pool.receive(&tx()).await.unwrap_err();
+    assert!(matches!(refused, ReceiveError::Full { limit: Limit::Count, used: 3, max: 3 }));
+    assert_eq!(refused.to_string(), "the mempool is full: the limit of transactions reached (3 of 3)");
+    assert_eq!(watcher.pool.counts().await.unwrap().pending, 3);
+    // One that is finished makes room.
+    watcher.sees(&[first.hash], &[]).await;
+    watcher.pool.receive(&tx()).await.unwrap();
+    assert!(watcher.pool.receive(&tx()).await.is_err());
+}
+
+#[every_store(except(unix, tls))]
+async fn bytes_are_limited_too(place: Place) {
+    let mut settings = settings();
+    settings.limits.bytes = 1000;
+    settings.limits.tx_bytes = 700;
+    let pool = node_with(&place, settings).await;
+    let sized = |size| {
+        let mut tx = tx();
+        tx.payload = Payload { era: 7, bytes: vec![7; size] };
+        tx
+    };
+    let refused = pool.receive(&sized(701)).await.unwrap_err();
+    assert!(matches!(refused, ReceiveError::TooLarge { size: 701, max: 700 }), "{refused}");
+    pool.receive(&sized(700)).await.unwrap();
+    let refused = pool.receive(&sized(301)).await.unwrap_err();
+    assert!(matches!(refused, ReceiveError::Full { limit: Limit::Bytes, used: 700, max: 1000 }), "{refused}");
+    pool.receive(&sized(300)).await.unwrap();
+    assert_eq!(pool.counts().await.unwrap().pending, 2);
+}
+
+#[every_store(except(unix, tls))]
+async fn the_second_spender_is_refused_and_told_the_first(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let input = Input { tx: tx().hash, index: 3 };
+    let (first, second) = (spending(&[tx().inputs[0], input]), spending(&[input]));
+    watcher.pool.receive(&first).await.unwrap();
+    let refused = watcher.pool.receive(&second).await.unwrap_err();
+    let expected = format!("the input {input} is spent by {}, which is in the pool", first.hash);
+    assert_eq!(refused.to_string(), expected);
+    assert_eq!(stage(&watcher.pool, &second.hash).await, None, "nothing is stored");
+    // It is free when the first one is given up.
+    watcher.pool.mark_inflight(&[first.hash]).await.unwrap();
+    watcher.sees(&[], &[]).await;
+    watcher.sees(&[], &[]).await;
+    assert_eq!(stage(&watcher.pool, &first.hash).await, Some(Stage::Dropped));
+    watcher.pool.receive(&second).await.unwrap();
+    let refused = watcher.pool.receive(&first).await.unwrap_err();
+    assert!(matches!(refused, ReceiveError::Conflict { .. }), "now it is the other way round: {refused}");
+}
