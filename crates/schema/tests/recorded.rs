@@ -1,7 +1,6 @@
 //! The contracts take real ids: recorded transactions, courts and symbols, where the recordings are at hand.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use keyplane_schema::{Contract, Matcher, Naming, Purpose, parse};
@@ -9,14 +8,7 @@ use serde_json::Value;
 
 /// A recording beside the checkout, or a named skip.
 fn recording(test: &str, file: &str) -> Option<String> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(_) => {
-            keyplane_testing::skip(&format!("{test}: no recording shared/data/{file} beside the checkout"));
-            None
-        }
-    }
+    keyplane_testing::recording(test, file).map(|path| std::fs::read_to_string(path).unwrap())
 }
 
 fn system(name: &str) -> Arc<Contract> {

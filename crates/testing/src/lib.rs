@@ -99,7 +99,7 @@ pub use sentinel::Sentinel;
 pub use server::Server;
 pub use settings::Settings;
 pub use shared::{Address, SERVERS_VARIABLE, Servers};
-pub use skip::skip;
+pub use skip::{recording, skip};
 pub use slot::Slot;
 pub use tls::{ClientCertificates, TlsFiles};
 pub use virtual_engine::VirtualEngine;

@@ -15,3 +15,15 @@ pub fn skip(what: &str) {
         file.write_all(format!("{line}\n").as_bytes()).expect("the file of skips takes a line");
     }
 }
+
+/// A recording in `shared/data` beside the checkout, such as `cardano/txs.jsonl`; or a skip with the name of the test.
+#[must_use]
+pub fn recording(test: &str, file: &str) -> Option<std::path::PathBuf> {
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = checkout.join("../shared/data").join(file);
+    if path.is_file() {
+        return Some(path);
+    }
+    skip(&format!("{test}: no recording shared/data/{file} beside the checkout"));
+    None
+}

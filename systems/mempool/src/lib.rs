@@ -16,9 +16,10 @@
 //! - It has no ledger: a transaction that no block can hold is accepted, and dropped after some blocks.
 //! - The pool is as durable as its store.
 //!
-//! The rooms: [`model`] (rules, no I/O), [`state`] (every read and write of the keys), [`run`] (election, the chain).
+//! The rooms: [`model`] (rules, no I/O), [`state`] (every read and write of the keys), [`ports`] (the outside), [`run`] (election, the chain).
 
 pub mod model;
+pub mod ports;
 pub mod run;
 pub mod state;
 
@@ -34,4 +35,5 @@ pub(crate) mod scripts {
 }
 
 pub use model::{Block, BlockHash, ChainEvent, Point, Stage, Status, Tx, TxHash};
+pub use run::Node;
 pub use state::{Limits, Pool, Settings};

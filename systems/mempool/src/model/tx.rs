@@ -83,6 +83,12 @@ impl Tx {
         Ok(Self { hash, inputs, payload: Payload { era, bytes } })
     }
 
+    /// The number of an era by its name, such as `Conway`.
+    #[must_use]
+    pub fn era(name: &str) -> Option<u16> {
+        (1..=7).find(|number| named(*number).is_some_and(|era| format!("{era:?}").eq_ignore_ascii_case(name)))
+    }
+
     /// How many bytes it has.
     #[must_use]
     pub fn size(&self) -> usize {

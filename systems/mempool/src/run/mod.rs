@@ -1,1 +1,9 @@
-//! The loops: election, and the chain.
+//! The loops: election, the chain, and a replay of a recorded one.
+
+mod node;
+mod replay;
+mod watch;
+
+pub use node::{Node, Verdict};
+pub use replay::{Replay, ReplayError, Replayed};
+pub use watch::Watch;

@@ -59,6 +59,9 @@ pub enum Confirmed {
     },
 }
 
+/// Answers of a script, some of which are missing.
+type Texts = Vec<Option<String>>;
+
 /// What the store holds at one moment.
 pub(super) struct View {
     tip: Option<Tip>,
@@ -363,8 +366,7 @@ impl Pool {
             most_due: MOST_DUE.into(),
             hashes: texts.iter().map(Arg::from).collect(),
         };
-        let (at, asked, due): (Vec<Option<String>>, Vec<Option<String>>, Vec<Option<String>>) =
-            watcher.call(call).await?;
+        let (at, asked, due): (Texts, Texts, Texts) = watcher.call(call).await?;
         let mut view = View {
             tip: tip(&at)?,
             commits: number(&at, 3),
@@ -378,7 +380,7 @@ impl Pool {
         for told in due.chunks(3) {
             let Some(Some(member)) = told.first() else { continue };
             let due =
-                Due::read(member).ok_or_else(|| ReadError::damaged("due", member, "no member of it"))?;
+                Due::read(member).ok_or_else(|| ReadError::damaged("due", member, &"no member of it"))?;
             view.due.extend(known(&due.tx(), &told[1..])?.map(|known| (due, known)));
         }
         Ok(view)
@@ -398,7 +400,7 @@ impl Pool {
                 (word, _) if word == "fenced" => return Err(ConfirmError::Fenced),
                 (word, Some(Reply::Bytes(hash))) if word == "payload" => {
                     let text = String::from_utf8_lossy(&hash).into_owned();
-                    let hash = text.parse().map_err(|error| ReadError::damaged("stage", text, error))?;
+                    let hash = text.parse().map_err(|error| ReadError::damaged("stage", text, &error))?;
                     let payload = self.rescue(&hash).await?;
                     if brought.insert(hash, payload).is_some() {
                         return Err(ConfirmError::PayloadGone { hash });
@@ -490,7 +492,8 @@ impl Pool {
     async fn rescue(&self, hash: &TxHash) -> Result<Payload, ConfirmError> {
         let Inner { watcher, names, .. } = &*self.0;
         if let Some(record) = watcher.run(names.inflight.hget(hash.bytes())).await? {
-            let record = InflightRecord::from_cbor(&record).map_err(ReadError::record("inflight", hash))?;
+            let record = InflightRecord::from_cbor(&record)
+                .map_err(ReadError::record("inflight", hash.to_string()))?;
             return Ok(record.payload);
         }
         let seq = watcher.run(names.finalized_index.hget(hash.to_string()).reading::<Option<u64>>()).await?;
@@ -540,7 +543,7 @@ fn plan(
 
 fn tip(fields: &[Option<String>]) -> Result<Option<Tip>, ReadError> {
     let [Some(height), Some(slot), Some(hash), ..] = fields else { return Ok(None) };
-    let damaged = |what: &str| ReadError::damaged("tip", what, "not what belongs there");
+    let damaged = |what: &str| ReadError::damaged("tip", what, &"not what belongs there");
     let slot = slot.parse().map_err(|_| damaged("slot"))?;
     let hash = hash.parse().map_err(|_| damaged("hash"))?;
     let height = height.parse().map_err(|_| damaged("height"))?;
@@ -552,5 +555,5 @@ fn number(fields: &[Option<String>], at: usize) -> u64 {
 }
 
 fn read_block(height: u64, text: &[u8]) -> Result<Applied, ReadError> {
-    serde_json::from_slice(text).map_err(|error| ReadError::damaged("applied", height, error))
+    serde_json::from_slice(text).map_err(|error| ReadError::damaged("applied", height.to_string(), &error))
 }

@@ -84,12 +84,12 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    pub(super) fn damaged(key: &'static str, of: impl ToString, why: impl ToString) -> Self {
-        Self::Damaged { key, of: of.to_string(), why: why.to_string() }
+    pub(super) fn damaged(key: &'static str, of: impl Into<String>, why: &dyn std::fmt::Display) -> Self {
+        Self::Damaged { key, of: of.into(), why: why.to_string() }
     }
 
-    pub(super) fn record(key: &'static str, of: impl ToString) -> impl FnOnce(RecordError) -> Self {
-        move |error| Self::damaged(key, of, error)
+    pub(super) fn record(key: &'static str, of: impl Into<String>) -> impl FnOnce(RecordError) -> Self {
+        move |error| Self::damaged(key, of, &error)
     }
 }
 

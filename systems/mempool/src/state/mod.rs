@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use keyplane_key::Naming;
 use keyplane_kit::events::Events;
-use keyplane_kit::lease::Lease;
+use keyplane_kit::lease::{self, Lease};
 use keyplane_store::{Handle, Store};
 
 use crate::keys::Keyspace;
@@ -124,7 +124,12 @@ impl Pool {
 
     /// The lock of the watcher.
     pub fn lease(&self) -> Result<Lease, OpenError> {
-        Ok(Lease::new(&self.0.node, self.0.names.watcher_lock.clone())?)
+        self.lease_with(lease::Options::default())
+    }
+
+    /// The same with options.
+    pub fn lease_with(&self, options: lease::Options) -> Result<Lease, OpenError> {
+        Ok(Lease::with(&self.0.node, self.0.names.watcher_lock.clone(), options)?)
     }
 
     /// Every change of a stage, on every node: to be read from an id, or followed.

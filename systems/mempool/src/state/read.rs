@@ -94,11 +94,11 @@ impl Pool {
         let hashes = raw.iter().map(|raw| TxHash::from_slice(raw));
         let hashes: Vec<TxHash> = hashes
             .collect::<Result<_, _>>()
-            .map_err(|error| ReadError::damaged("pending", "an entry", error))?;
+            .map_err(|error| ReadError::damaged("pending", "an entry", &error))?;
         let payloads = node.run_all(names.payloads(&hashes).iter().map(|key| key.get())).await?;
         let pending = |(hash, bytes): (TxHash, Option<Vec<u8>>)| {
             let payload = bytes.map(|bytes| Payload::from_cbor(&bytes)).transpose();
-            Ok(Pending { hash, payload: payload.map_err(ReadError::record("payload", hash))? })
+            Ok(Pending { hash, payload: payload.map_err(ReadError::record("payload", hash.to_string()))? })
         };
         hashes.into_iter().zip(payloads).map(pending).collect()
     }
@@ -152,8 +152,9 @@ impl Pool {
         let mut read = Vec::with_capacity(records.len());
         for (field, record) in records {
             let hash = TxHash::from_slice(&field)
-                .map_err(|error| ReadError::damaged("inflight", "a field", error))?;
-            let record = InflightRecord::from_cbor(&record).map_err(ReadError::record("inflight", hash))?;
+                .map_err(|error| ReadError::damaged("inflight", "a field", &error))?;
+            let record = InflightRecord::from_cbor(&record)
+                .map_err(ReadError::record("inflight", hash.to_string()))?;
             read.push((hash, record.payload));
         }
         let hashes: Vec<TxHash> = read.iter().map(|(hash, _)| *hash).collect();
@@ -191,8 +192,8 @@ impl Pool {
 /// Stage and mark, as two texts or none.
 pub(super) fn known(tx: &TxHash, told: &[Option<String>]) -> Result<Option<Known>, ReadError> {
     let [Some(stage), Some(mark)] = told else { return Ok(None) };
-    let stage: Stage = stage.parse().map_err(|error| ReadError::damaged("stage", tx, error))?;
-    let mark = mark.parse().map_err(|error| ReadError::damaged("stage", tx, error))?;
+    let stage: Stage = stage.parse().map_err(|error| ReadError::damaged("stage", tx.to_string(), &error))?;
+    let mark = mark.parse().map_err(|error| ReadError::damaged("stage", tx.to_string(), &error))?;
     Ok(Some(Known { stage, mark }))
 }
 

@@ -5,7 +5,9 @@ use keyplane_mempool::state::ReceiveError;
 use keyplane_mempool::{Pool, Stage, TxHash};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{Watcher, block_on, finished, node, node_with, queue, received, settings, stage, status, tx};
+use crate::setup::{
+    Watcher, block_on, finished, node, node_with, queue, received, settings, stage, status, tx,
+};
 
 /// Stages and reasons that events told of a transaction.
 async fn told(pool: &Pool, tx: &TxHash) -> Vec<(String, String)> {
@@ -26,7 +28,10 @@ async fn a_transaction_is_a_duplicate_in_every_stage_but_dropped(place: Place) {
         let tx = &tx;
         async move {
             let again = pool.receive(tx).await;
-            assert!(matches!(again, Err(ReceiveError::Duplicate { stage, .. }) if stage == expected), "{again:?}");
+            assert!(
+                matches!(again, Err(ReceiveError::Duplicate { stage, .. }) if stage == expected),
+                "{again:?}"
+            );
         }
     };
     refused(Stage::Pending).await;
@@ -47,7 +52,8 @@ async fn an_undo_is_told_as_pending_with_its_reason(place: Place) {
     watcher.sees(&[tx], &[]).await;
     watcher.sees(&[], &[tx]).await;
     let told = told(&watcher.pool, &tx).await;
-    let told: Vec<(&str, &str)> = told.iter().map(|(stage, reason)| (stage.as_str(), reason.as_str())).collect();
+    let told: Vec<(&str, &str)> =
+        told.iter().map(|(stage, reason)| (stage.as_str(), reason.as_str())).collect();
     assert_eq!(told, [("pending", "received"), ("confirmed", "block"), ("pending", "undo")]);
 }
 
@@ -92,7 +98,11 @@ async fn the_log_is_trimmed_and_says_so(place: Place) {
     assert_eq!(finished(pool).await, txs[3..].iter().map(|tx| (*tx, Stage::Finalized)).collect::<Vec<_>>());
     assert_eq!(pool.dump_finalized(2, 10).await.unwrap().trimmed_to, Some(3));
     assert_eq!(pool.dump_finalized(4, 10).await.unwrap().trimmed_to, None);
-    assert_eq!(pool.dump_finalized(0, 10).await.unwrap().trimmed_to, None, "the beginning is whatever is there");
+    assert_eq!(
+        pool.dump_finalized(0, 10).await.unwrap().trimmed_to,
+        None,
+        "the beginning is whatever is there"
+    );
     assert_eq!(stage(pool, &txs[0]).await, None, "nothing is left of it");
     assert_eq!(stage(pool, &txs[6]).await, Some(Stage::Finalized));
 }

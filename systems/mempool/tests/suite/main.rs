@@ -5,4 +5,5 @@ mod differences;
 mod faults;
 mod generic;
 mod limits;
+mod recorded;
 mod setup;

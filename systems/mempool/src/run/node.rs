@@ -1,0 +1,186 @@
+//! One node: it follows the chain, and applies it while it is the watcher.
+//!
+//! # What it promises
+//! - Every node keeps the newest blocks that it has seen. Whoever becomes the watcher begins behind the last block that was
+//!   applied, by whomever, so a failover loses no block and applies none twice.
+//! - A block that cannot be applied now, because the store is away, is kept; it is applied when the store is back.
+//!
+//! # What it does not
+//! - A gap that is longer than the window of blocks is told ([`ConfirmError::NotNext`]), with the tip from which blocks are
+//!   needed; it is not made up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyplane_kit::Fence;
+use keyplane_kit::lease::Lease;
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use super::watch::Watch;
+use crate::model::{Catch, ChainEvent, Point, Window};
+use crate::state::{ConfirmError, Confirmed, Pool, Tip};
+
+/// Blocks that a node keeps: about three hours of the chain.
+const WINDOW: usize = 540;
+
+/// As far back as a pool's own blocks are looked for in the window.
+const DEEPEST: usize = 2160;
+
+/// How often what was left undone is looked for.
+const UPKEEP: Duration = Duration::from_secs(1);
+
+/// What became of a chain event on this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was applied, here and now.
+    Done(Confirmed),
+    /// This node had missed some before it; it has caught up with so many events.
+    CaughtUp(usize),
+    /// Another node is the watcher. The event is kept.
+    Skipped,
+}
+
+/// A node of a pool.
+#[derive(Debug)]
+pub struct Node {
+    inner: Arc<Inner>,
+    upkeep: Upkeep,
+}
+
+/// Ends with the node.
+#[derive(Debug)]
+struct Upkeep(JoinHandle<()>);
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[derive(Debug)]
+struct Inner {
+    pool: Pool,
+    watch: Watch,
+    /// The chain as this node has seen it. Who holds it works on the chain; nobody else of this node does.
+    chain: Mutex<Window>,
+}
+
+impl Node {
+    /// Starts a node: it stands for election from now on. Needs a tokio runtime.
+    #[must_use]
+    pub fn start(pool: Pool, lease: Lease) -> Self {
+        let watch = Watch::start(lease, pool.node_id());
+        let inner = Arc::new(Inner { pool, watch, chain: Mutex::new(Window::new(WINDOW)) });
+        let upkeep = Upkeep(tokio::spawn(keep_up(Arc::clone(&inner))));
+        Self { inner, upkeep }
+    }
+
+    /// The pool.
+    #[must_use]
+    pub fn pool(&self) -> &Pool {
+        &self.inner.pool
+    }
+
+    /// The election.
+    #[must_use]
+    pub fn watch(&self) -> &Watch {
+        &self.inner.watch
+    }
+
+    /// Takes part in what the chain does. Every node is told of every event; the watcher applies it.
+    pub async fn confirm(&self, event: &ChainEvent) -> Result<Verdict, ConfirmError> {
+        self.inner.confirm(event).await
+    }
+
+    /// Stops: the lock is given back, so that another node goes on at once.
+    pub async fn stop(mut self) {
+        self.upkeep.0.abort();
+        drop((&mut self.upkeep.0).await);
+        if let Some(inner) = Arc::into_inner(self.inner) {
+            inner.watch.stop().await;
+        }
+    }
+}
+
+impl Inner {
+    async fn confirm(&self, event: &ChainEvent) -> Result<Verdict, ConfirmError> {
+        let mut window = self.chain.lock().await;
+        window.follow(event);
+        let Some(fence) = self.watch.fence() else {
+            tracing::debug!(node_id = self.pool.node_id(), "not watcher, skipping confirm");
+            return Ok(Verdict::Skipped);
+        };
+        let done = match self.pool.confirm(&fence, event).await {
+            Ok(confirmed) => Ok(Verdict::Done(confirmed)),
+            // Something before it is missing.
+            Err(ConfirmError::NotNext { .. } | ConfirmError::TooFarBack { .. }) => {
+                self.catch_up(&window, &fence).await.map(Verdict::CaughtUp)
+            }
+            Err(error) => Err(error),
+        };
+        match done {
+            Err(ConfirmError::Fenced) => {
+                tracing::debug!(node_id = self.pool.node_id(), "lost watcher lock, skipping confirm");
+                Ok(Verdict::Skipped)
+            }
+            done => done,
+        }
+    }
+
+    /// Brings the pool to where the chain is, as this node has seen it: how many events that took.
+    async fn catch_up(&self, window: &Window, fence: &Fence) -> Result<usize, ConfirmError> {
+        let tip = self.pool.tip().await?;
+        let mut catch = window.catch_up(tip.map(|tip| tip.point).as_slice());
+        if catch == Catch::TooFar {
+            catch = window.catch_up(&self.pool.applied(DEEPEST).await?);
+        }
+        let (back, forward) = match catch {
+            Catch::Level => (None, Vec::new()),
+            Catch::Up { back, forward } => (back, forward),
+            Catch::TooFar => return Err(gap(window, tip)),
+        };
+        let mut events = 0;
+        let back = back.map(|to| ChainEvent::Back { to });
+        for event in back.into_iter().chain(forward.into_iter().map(ChainEvent::Forward)) {
+            self.pool.confirm(fence, &event).await?;
+            events += 1;
+        }
+        self.pool.settle(fence).await?;
+        Ok(events)
+    }
+}
+
+/// Nothing of the window stands on anything that the pool has applied.
+fn gap(window: &Window, tip: Option<Tip>) -> ConfirmError {
+    match (window.first(), tip) {
+        (Some(block), Some(tip)) => {
+            ConfirmError::NotNext { block: Box::new(block.clone()), tip: tip.point, height: tip.height }
+        }
+        _ => ConfirmError::TooFarBack { to: window.tip().unwrap_or(Point::ORIGIN) },
+    }
+}
+
+/// Catches up when a term begins, and when an event could not be applied; gives up what is too old.
+async fn keep_up(inner: Arc<Inner>) {
+    let mut terms = inner.watch.terms();
+    loop {
+        tokio::select! {
+            biased;
+            changed = terms.changed() => if changed.is_err() { return },
+            () = sleep(UPKEEP) => {}
+        }
+        let window = inner.chain.lock().await;
+        let Some(fence) = inner.watch.fence() else { continue };
+        let kept = match inner.catch_up(&window, &fence).await {
+            Ok(0) => inner.pool.expire(&fence).await,
+            done => done,
+        };
+        match kept {
+            Ok(0) | Err(ConfirmError::Fenced) => {}
+            Ok(events) => tracing::info!(node_id = inner.pool.node_id(), events, "caught up"),
+            Err(error) => tracing::warn!(node_id = inner.pool.node_id(), %error, "cannot catch up"),
+        }
+    }
+}
