@@ -3,7 +3,7 @@
 #[cfg(feature = "embedded")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
-#[cfg(feature = "embedded")]
+#[cfg(any(feature = "embedded", feature = "mempool"))]
 use std::time::Duration;
 
 #[cfg(feature = "embedded")]
@@ -64,6 +64,13 @@ pub(crate) enum Command {
         after_help = "The store of a folder belongs to one process; others that name the folder use it through that one.\n\nExit codes: 0 it was ended; 2 the folder, its log or the port cannot be used.\n\nExamples:\n  keyplane store\n  keyplane store ./data --listen 127.0.0.1:6390 --fsync always"
     )]
     Store(Store),
+    /// A Cardano mempool that several nodes share.
+    #[cfg(feature = "mempool")]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  keyplane mempool sim\n  keyplane mempool status 914c51d2f3df4eec6173a53fc21d0ac1be93b2f3b22d677629c297ad8b307ad0"
+    )]
+    Mempool(Mempool),
     /// Is the server there? Its product, version, role and round trip, one line per server.
     #[command(
         after_help = "Exit codes: 0 all answer; 2 bad settings; 3 a server cannot be reached; 4 interrupted.\n\nExamples:\n  keyplane ping --url redis://127.0.0.1:6379\n  keyplane ping --system market --count 1000"
@@ -105,6 +112,74 @@ pub(crate) enum Command {
         /// Write one page per command here.
         #[arg(long)]
         dir: Option<PathBuf>,
+    },
+}
+
+#[cfg(feature = "mempool")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum Mempool {
+    /// Take a transaction into the pool, and print its id.
+    #[command(
+        after_help = "Exit codes: 0 accepted; 1 refused: duplicate, conflicting input, full; 2 no transaction; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool submit signed.tx\n  cat signed.hex | keyplane mempool submit -"
+    )]
+    Submit {
+        /// The signed transaction in CBOR, binary or hex; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Where are these transactions? Stage, depth, block. Exits 1 when the pool does not know one.
+    #[command(
+        after_help = "Examples:\n  keyplane mempool status 914c51d2f3df4eec6173a53fc21d0ac1be93b2f3b22d677629c297ad8b307ad0\n  keyplane mempool status --json $(cat ids.txt)"
+    )]
+    Status {
+        /// Ids of transactions.
+        #[arg(required = true)]
+        hashes: Vec<String>,
+    },
+    /// List transactions: the pending ones in their order, those inflight, the newest finished ones.
+    #[command(
+        after_help = "Examples:\n  keyplane mempool list\n  keyplane mempool list --stage confirmed --json"
+    )]
+    List {
+        /// Only those in this stage.
+        #[arg(long, value_parser = ["pending", "propagated", "acknowledged", "confirmed", "finalized", "dropped"])]
+        stage: Option<String>,
+        /// At most so many.
+        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=1_000_000))]
+        limit: u32,
+    },
+    /// Follow every change of a stage, on every node, as it happens.
+    #[command(
+        after_help = "A gap is told, never skipped.\n\nExamples:\n  keyplane mempool tail\n  keyplane mempool tail --from 0-0 --count 100 --json"
+    )]
+    Tail {
+        /// Begin behind this event; 0-0 begins with the oldest. By default with what comes next.
+        #[arg(long, value_name = "ID")]
+        from: Option<String>,
+        /// End after so many events.
+        #[arg(long)]
+        count: Option<u64>,
+    },
+    /// Which node is the watcher? Exits 1 when none is.
+    #[command(after_help = "Examples:\n  keyplane mempool leader\n  keyplane mempool leader --json")]
+    Leader,
+    /// Replay a recorded chain: each transaction is received before the block that holds it, then empty blocks settle it.
+    #[command(
+        after_help = "Without a url it runs in memory and leaves nothing behind. Of blocks of several chains the longest chain is taken.\n\nExamples:\n  keyplane mempool replay blocks.jsonl txs.jsonl\n  keyplane mempool replay blocks.jsonl txs.jsonl --json --url redis://127.0.0.1:6379"
+    )]
+    Replay {
+        /// Blocks, one JSON object per line: hash, prev, slot, number, txs.
+        blocks: PathBuf,
+        /// Transactions, one JSON object per line: hash, era, cbor.
+        txs: PathBuf,
+    },
+    /// Watch three nodes share a pool while the chain forks and the watcher is stopped.
+    #[command(
+        after_help = "Without a url it runs in memory and leaves nothing behind.\n\nExamples:\n  keyplane mempool sim\n  keyplane mempool sim --for 1m --json"
+    )]
+    Sim {
+        /// How long.
+        #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = keyplane_schema::parse_duration)]
+        lasts: Duration,
     },
 }
 

@@ -8,6 +8,8 @@ mod demo;
 mod doctor;
 mod keys;
 mod members;
+#[cfg(feature = "mempool")]
+mod mempool;
 mod outcome;
 mod output;
 mod ping;
@@ -36,6 +38,8 @@ fn main() -> std::process::ExitCode {
         Command::Demo(command) => demo::run(command, &output),
         #[cfg(feature = "embedded")]
         Command::Store(command) => store::run(command, &args.given, &output),
+        #[cfg(feature = "mempool")]
+        Command::Mempool(command) => mempool::run(command, &args.given, &output),
         Command::Ping { whose, count } => ping::run(*count, whose, &args.given, &output),
         Command::Doctor { whose } => doctor::run(whose, &args.given, &output),
         Command::Config(command) => config::run(command, &args.given, &output),

@@ -107,7 +107,7 @@ fn concern(word: &str, source: &Source) -> Result<Concern, Failure> {
 }
 
 /// One line for a command that needs the settings and has none.
-fn first_of(error: &Error) -> Failure {
+pub(crate) fn first_of(error: &Error) -> Failure {
     let in_file = error.file.iter().flat_map(|broken| &broken.diagnostics).count();
     let findings = in_file + error.faults.len();
     let (what, help) = match (&error.file, error.faults.first()) {

@@ -69,6 +69,18 @@ pub struct MempoolSettings {
     pub max_finalized: u64,
     /// How long the watcher's lock outlives its holder.
     pub watcher_lock_ttl: Duration,
+    /// Blocks after which a transaction is finalized.
+    pub finalize_threshold: u64,
+    /// Blocks without it after which a transaction is dropped.
+    pub drop_threshold: u64,
+    /// Unfinished transactions in the pool.
+    pub max_transactions: u64,
+    /// Bytes of all of them.
+    pub max_bytes: u64,
+    /// Bytes of one.
+    pub max_tx_bytes: u64,
+    /// How long one may wait; `None`: for ever.
+    pub max_age: Option<Duration>,
 }
 
 /// The docket's own settings.
@@ -93,6 +105,12 @@ impl Config {
         MempoolSettings {
             max_finalized: own.set_count("max_finalized"),
             watcher_lock_ttl: own.set_duration("watcher_lock_ttl"),
+            finalize_threshold: own.set_count("finalize_threshold"),
+            drop_threshold: own.set_count("drop_threshold"),
+            max_transactions: own.set_count("max_transactions"),
+            max_bytes: own.set_count("max_bytes"),
+            max_tx_bytes: own.set_count("max_tx_bytes"),
+            max_age: own.duration("max_age"),
         }
     }
 

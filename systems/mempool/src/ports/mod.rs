@@ -2,5 +2,7 @@
 
 pub mod recorded;
 mod sim;
+mod wallet;
 
 pub use sim::SimChain;
+pub use wallet::{SimWallet, transaction};

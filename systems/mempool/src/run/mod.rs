@@ -2,8 +2,10 @@
 
 mod node;
 mod replay;
+mod sim;
 mod watch;
 
 pub use node::{Node, Verdict};
 pub use replay::{Replay, ReplayError, Replayed};
+pub use sim::{Member, News, Picture, Sim};
 pub use watch::Watch;

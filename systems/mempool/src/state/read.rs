@@ -64,6 +64,10 @@ pub struct Counts {
     pub finalized: u64,
 }
 
+/// Counters that only go up.
+const TOTALS: [&str; 8] =
+    ["received", "duplicates", "conflicts", "full", "finalized", "dropped", "rolled_back", "corrected"];
+
 /// Records that are asked for in one round trip.
 const BATCH: u64 = 256;
 
@@ -81,6 +85,16 @@ impl Pool {
         let counts = node.run_all(commands).await?;
         let count = |at: usize| counts.get(at).copied().unwrap_or_default();
         Ok(Counts { pending: count(0), inflight: count(1), finalized: count(2) })
+    }
+
+    /// What was counted so far: accepted, refused, finished, undone.
+    pub async fn totals(&self) -> Result<Vec<(String, u64)>, Error> {
+        let Inner { node, names, .. } = &*self.0;
+        let fields = node.run(names.stats.hmget(TOTALS)).await?;
+        let number = |field: Option<Vec<u8>>| {
+            field.and_then(|text| String::from_utf8(text).ok()?.parse().ok()).unwrap_or_default()
+        };
+        Ok(TOTALS.iter().map(|name| (*name).to_owned()).zip(fields.into_iter().map(number)).collect())
     }
 
     /// The oldest pending transactions, in the order of the queue. They stay there.

@@ -1,5 +1,5 @@
 //! What the mempool does, on every store.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod differences;
 mod faults;

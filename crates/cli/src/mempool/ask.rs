@@ -1,0 +1,82 @@
+//! `keyplane mempool status` and `leader`.
+
+use keyplane_mempool::{Status, TxHash};
+use serde_json::{Value, json};
+
+use super::{Site, unopened, unread};
+use crate::args::Given;
+use crate::outcome::{Failure, Outcome};
+use crate::output::{NAME, Output};
+
+pub(super) async fn status(hashes: &[String], given: &Given, output: &Output) -> Result<Outcome, Failure> {
+    let read = |text: &String| {
+        text.parse::<TxHash>().map_err(|error| {
+            Failure::new(error.to_string()).help("the id of a transaction, as `mempool submit` prints it")
+        })
+    };
+    let hashes: Vec<TxHash> = hashes.iter().map(read).collect::<Result<_, _>>()?;
+    let pool = Site::open(given).await?.pool()?;
+    let statuses = pool.check_all(&hashes).await.map_err(unread)?;
+    if output.json {
+        let all = hashes.iter().zip(&statuses).map(|(hash, status)| shown(hash, status.as_ref()));
+        output.document(&Value::Array(all.collect()))?;
+    } else {
+        let rows: Vec<Vec<String>> =
+            hashes.iter().zip(&statuses).map(|(hash, status)| row(hash, status.as_ref())).collect();
+        output.table(&["TRANSACTION", "STAGE", "DEPTH", "MISSED", "BLOCK", "SLOT"], &rows)?;
+    }
+    Ok(if statuses.iter().all(Option::is_some) { Outcome::Fine } else { Outcome::Finding })
+}
+
+/// A transaction as JSON tells it.
+pub(super) fn shown(hash: &TxHash, status: Option<&Status>) -> Value {
+    let Some(status) = status else { return json!({ "hash": hash.to_string(), "stage": "unknown" }) };
+    json!({
+        "hash": hash.to_string(),
+        "stage": status.stage.word(),
+        "confirmations": status.confirmations,
+        "non_confirmations": status.non_confirmations,
+        "confirmed_at": status.confirmed_at.map(|at| json!({ "slot": at.slot, "hash": at.hash.to_string() })),
+        "version": status.version,
+    })
+}
+
+/// The same as a row.
+pub(super) fn row(hash: &TxHash, status: Option<&Status>) -> Vec<String> {
+    let Some(status) = status else {
+        let mut row = vec![hash.to_string(), "unknown".to_owned()];
+        row.resize(6, String::new());
+        return row;
+    };
+    let number = |number: u64| if number == 0 { String::new() } else { number.to_string() };
+    vec![
+        hash.to_string(),
+        status.stage.to_string(),
+        number(status.confirmations),
+        number(status.non_confirmations),
+        status.confirmed_at.map(|at| at.hash.to_string()).unwrap_or_default(),
+        status.confirmed_at.map(|at| at.slot.to_string()).unwrap_or_default(),
+    ]
+}
+
+pub(super) async fn leader(given: &Given, output: &Output) -> Result<Outcome, Failure> {
+    let pool = Site::open(given).await?.pool()?;
+    let lease = pool.lease().map_err(|error| unopened(&error))?;
+    let status = lease.status().await.map_err(unread)?;
+    let term =
+        status.fence.as_deref().and_then(|fence| fence.split_once(':')).map(|(term, _)| term.to_owned());
+    if output.json {
+        output.document(&json!({
+            "watcher": status.holder,
+            "term": term.as_deref().and_then(|term| term.parse::<u64>().ok()),
+            "terms": status.transitions,
+            "lock_ttl_ms": lease.ttl().as_millis() as u64,
+        }))?;
+    } else {
+        match &status.holder {
+            Some(node) => output.line(format!("{NAME}{node}{NAME:#}  term {}", term.unwrap_or_default()))?,
+            None => output.line("no node is the watcher: the chain is not applied")?,
+        }
+    }
+    Ok(if status.holder.is_some() { Outcome::Fine } else { Outcome::Finding })
+}

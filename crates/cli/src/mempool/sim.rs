@@ -1,0 +1,121 @@
+//! `keyplane mempool sim`: three nodes share a pool while the chain forks and the watcher is stopped.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use keyplane_mempool::run::{Picture, Sim};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::{Site, unopened, unread};
+use crate::args::Given;
+use crate::outcome::{Failure, Outcome};
+use crate::output::{FAINT, KEY, NAME, Output, STRONG};
+
+/// Between pictures on a terminal; elsewhere a line per second is enough.
+const FRAME: Duration = Duration::from_millis(200);
+const LINE: Duration = Duration::from_secs(1);
+
+/// News that fit under the picture.
+const NEWS: usize = 8;
+
+pub(super) async fn run(lasts: Duration, given: &Given, output: &Output) -> Result<Outcome, Failure> {
+    let site = Site::open_or_in_memory(given).await?;
+    let sim = Sim::start(&site.store, site.naming.clone(), site.settings, fastrand::u64(..))
+        .map_err(|error| unopened(&error))?;
+    let drawn = !output.json && std::io::stdout().is_terminal();
+    if !output.quiet && !output.json {
+        output.line(format!("{STRONG}Three nodes, one pool.{STRONG:#} {FAINT}A block every second; the chain forks; the watcher is stopped every nine seconds, and another takes over.{FAINT:#}"))?;
+    }
+    let end = Instant::now() + lasts;
+    let mut lines = 0;
+    while Instant::now() < end {
+        sleep(if drawn { FRAME } else { LINE }).await;
+        let picture = sim.picture().await.map_err(unread)?;
+        if output.json {
+            output.record(&as_json(&picture))?;
+        } else if drawn {
+            let text = board(&picture);
+            output.text(&format!("{}{text}", over(lines)))?;
+            lines = text.lines().count();
+        } else {
+            output.line(summary(&picture))?;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Back to the first line of the picture before, and everything below it gone.
+fn over(lines: usize) -> String {
+    if lines == 0 { String::new() } else { format!("\x1b[{lines}A\x1b[J") }
+}
+
+fn board(picture: &Picture) -> String {
+    let mut text = String::from("\n");
+    for member in &picture.members {
+        let (id, role) = match (&member.id, member.is_watcher) {
+            (None, _) => ("stopped".to_owned(), ""),
+            (Some(id), true) => (id.clone(), "watcher"),
+            (Some(id), false) => (id.clone(), ""),
+        };
+        text += &format!("  {KEY}{:<8}{KEY:#} {FAINT}{id:<38}{FAINT:#} {NAME}{role}{NAME:#}\n", member.name);
+    }
+    let applied = picture.applied.map_or("none".to_owned(), |height| height.to_string());
+    text += &format!(
+        "\n  chain at height {STRONG}{}{STRONG:#}, applied up to {STRONG}{applied}{STRONG:#}\n",
+        picture.height
+    );
+    let counts = picture.counts;
+    for (name, count) in
+        [("pending", counts.pending), ("inflight", counts.inflight), ("finished", counts.finalized)]
+    {
+        text += &format!("  {name:<10}{count:>7}  {NAME}{}{NAME:#}\n", bar(count));
+    }
+    let totals: Vec<String> = picture
+        .totals
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
+        .collect();
+    text += &format!("  {FAINT}{}{FAINT:#}\n\n", totals.join(", "));
+    for news in picture.news.iter().rev().take(NEWS).rev() {
+        text += &format!("  {FAINT}{:>5.1} s{FAINT:#}  {}\n", news.at.as_secs_f64(), news.what);
+    }
+    text
+}
+
+/// Longer with every doubling: ten and ten thousand fit on one line.
+fn bar(count: u64) -> String {
+    let length = (64 - count.leading_zeros()) * 3;
+    "▇".repeat(length as usize)
+}
+
+fn summary(picture: &Picture) -> String {
+    let watcher =
+        picture.members.iter().find(|member| member.is_watcher).map_or("nobody", |member| member.name);
+    let counts = picture.counts;
+    format!(
+        "height {}\tapplied {}\twatcher {watcher}\tpending {}\tinflight {}\tfinished {}",
+        picture.height,
+        picture.applied.unwrap_or_default(),
+        counts.pending,
+        counts.inflight,
+        counts.finalized
+    )
+}
+
+fn as_json(picture: &Picture) -> Value {
+    let members = picture
+        .members
+        .iter()
+        .map(|member| json!({ "name": member.name, "node_id": member.id, "watcher": member.is_watcher }));
+    json!({
+        "nodes": members.collect::<Vec<_>>(),
+        "height": picture.height,
+        "applied": picture.applied,
+        "pending": picture.counts.pending,
+        "inflight": picture.counts.inflight,
+        "finalized": picture.counts.finalized,
+        "totals": picture.totals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+    })
+}

@@ -1,0 +1,90 @@
+//! `keyplane mempool tail`: every change of a stage, as it happens.
+
+use std::time::Duration;
+
+use keyplane_kit::events::{Event, EventId, Gap, Position};
+use serde_json::json;
+
+use super::{Site, unread};
+use crate::args::Given;
+use crate::outcome::{Failure, Outcome};
+use crate::output::{FAINT, KEY, NAME, Output, WARN};
+
+/// Read at once.
+const BATCH: u64 = 100;
+
+/// How long one question waits for something new.
+const WAIT: Duration = Duration::from_secs(10);
+
+pub(super) async fn run(
+    from: Option<&str>,
+    count: Option<u64>,
+    given: &Given,
+    output: &Output,
+) -> Result<Outcome, Failure> {
+    let position = from.map(position).transpose()?;
+    let pool = Site::open(given).await?.pool()?;
+    let events = pool.events();
+    let position = match position {
+        Some(position) => position,
+        None => events.end().await.map_err(unread)?,
+    };
+    let mut tail = events.tail(position);
+    let mut left = count.unwrap_or(u64::MAX);
+    while left > 0 {
+        let batch = tail.next(BATCH.min(left), WAIT).await.map_err(unread)?;
+        for (place, event) in batch.events.iter().enumerate() {
+            for (_, gap) in batch.gaps.iter().filter(|(before, _)| *before == place) {
+                tell_gap(*gap, output)?;
+            }
+            tell(event, output)?;
+            left -= 1;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+fn position(text: &str) -> Result<Position, Failure> {
+    if text == "0-0" || text == "0" {
+        return Ok(Position::Beginning);
+    }
+    text.parse::<EventId>().map(Position::After).map_err(|error| Failure::new(error.to_string()))
+}
+
+fn tell(event: &Event, output: &Output) -> Result<(), Failure> {
+    let word = |field| event.text(field).unwrap_or_default();
+    if output.json {
+        return output.record(&json!({
+            "id": event.id.to_string(),
+            "hash": word("hash"),
+            "stage": word("stage"),
+            "from": word("from"),
+            "version": word("version").parse::<u64>().ok(),
+            "height": word("height").parse::<u64>().ok(),
+            "reason": word("reason"),
+            "by": word("by"),
+        }));
+    }
+    output.line(format!(
+        "{FAINT}{}{FAINT:#}  {KEY}{}{KEY:#}  {NAME}{:<12}{NAME:#} {FAINT}was {}, {} at {}, by {}{FAINT:#}",
+        event.id,
+        word("hash"),
+        word("stage"),
+        word("from"),
+        word("reason"),
+        word("height"),
+        word("by"),
+    ))
+}
+
+fn tell_gap(gap: Gap, output: &Output) -> Result<(), Failure> {
+    let (kind, missed) = match gap {
+        Gap::Missed(count) => ("missed", Some(count)),
+        Gap::Restarted => ("restarted", None),
+    };
+    if output.json {
+        return output.record(&json!({ "gap": kind, "events": missed }));
+    }
+    let what = missed.map_or("the log began anew".to_owned(), |count| format!("{count} events are gone"));
+    output.line(format!("{WARN}gap{WARN:#}  {what}"))
+}
