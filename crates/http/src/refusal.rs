@@ -117,7 +117,7 @@ impl IntoResponse for Refusal {
         let headers = response.headers_mut();
         if let Some(after) = self.retry_after {
             // Whole seconds, rounded up: 0 would invite a storm.
-            let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+            let seconds = after.as_secs().saturating_add(u64::from(after.subsec_nanos() > 0));
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
         }
         if self.status == StatusCode::UNAUTHORIZED {
@@ -141,7 +141,7 @@ fn usual(status: StatusCode) -> (&'static str, &'static str) {
         422 => ("unprocessable", "correct the named field; /openapi.json describes it"),
         429 => ("too_many", "wait, then try again"),
         503 => ("unavailable", "try again after the time in the header Retry-After"),
-        400..500 => ("refused", "correct the request; /openapi.json describes it"),
+        _ if status.is_client_error() => ("refused", "correct the request; /openapi.json describes it"),
         _ => ("internal", "try again; if it stays, the server's log has the reason"),
     }
 }

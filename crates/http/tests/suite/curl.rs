@@ -7,11 +7,11 @@ use axum::http::{HeaderMap, HeaderName};
 
 use crate::site::Reply;
 
-pub struct Curl(());
+pub(crate) struct Curl(());
 
 impl Curl {
     /// Skips by name where there is none.
-    pub fn here() -> Option<Self> {
+    pub(crate) fn here() -> Option<Self> {
         let found = Command::new("curl").arg("--version").stdout(Stdio::null()).status();
         if found.is_ok_and(|status| status.success()) {
             return Some(Self(()));
@@ -20,12 +20,12 @@ impl Curl {
         None
     }
 
-    pub fn call(&self, url: &str, args: &[&str]) -> Reply {
+    pub(crate) fn call(&self, url: &str, args: &[&str]) -> Reply {
         self.send(url, args, &[])
     }
 
     /// With this as its standard input, for `--data-binary @-`.
-    pub fn send(&self, url: &str, args: &[&str], input: &[u8]) -> Reply {
+    pub(crate) fn send(&self, url: &str, args: &[&str], input: &[u8]) -> Reply {
         let mut child = command(url, args).arg("--include").stdin(Stdio::piped()).spawn().unwrap();
         // A server that refuses early may leave curl with the rest unsent.
         let _ = child.stdin.take().unwrap().write_all(input);
@@ -46,7 +46,7 @@ impl Curl {
     }
 
     /// A stream that stays open.
-    pub fn listen(&self, url: &str, args: &[&str]) -> Listening {
+    pub(crate) fn listen(&self, url: &str, args: &[&str]) -> Listening {
         let mut child = command(url, args).arg("--no-buffer").spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Listening { child, lines }
@@ -62,14 +62,14 @@ fn command(url: &str, args: &[&str]) -> Command {
 }
 
 /// A curl that receives events. Dropping it cuts the connection.
-pub struct Listening {
+pub(crate) struct Listening {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Listening {
     /// The next event: its id, name and data. None when the stream is over.
-    pub fn event(&mut self) -> Option<(String, String, String)> {
+    pub(crate) fn event(&mut self) -> Option<(String, String, String)> {
         let (mut id, mut name) = (String::new(), String::new());
         loop {
             let mut line = String::new();
@@ -85,7 +85,7 @@ impl Listening {
         }
     }
 
-    pub fn ended(mut self) -> ExitStatus {
+    pub(crate) fn ended(mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 }

@@ -18,14 +18,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Larger than the default of an API, to show that a panel sets its own.
-pub const FILE_LIMIT: usize = 2 * 1024 * 1024;
+pub(crate) const FILE_LIMIT: usize = 2 * 1024 * 1024;
 
 /// Events of the live stream, numbered from 1; then it is quiet.
-pub const EVENTS: u64 = 5;
+pub(crate) const EVENTS: u64 = 5;
 
 /// How the panel is today.
 #[derive(Debug, Clone, Copy, Default)]
-pub enum Mood {
+pub(crate) enum Mood {
     #[default]
     Ready,
     NotReady,
@@ -34,14 +34,14 @@ pub enum Mood {
 }
 
 #[derive(Debug)]
-pub struct Notes {
-    pub name: &'static str,
-    pub mood: Mood,
+pub(crate) struct Notes {
+    pub(crate) name: &'static str,
+    pub(crate) mood: Mood,
     notes: Arc<Mutex<Vec<String>>>,
 }
 
 impl Notes {
-    pub fn new(name: &'static str, mood: Mood) -> Self {
+    pub(crate) fn new(name: &'static str, mood: Mood) -> Self {
         Self { name, mood, notes: Arc::new(Mutex::new(vec!["first".to_owned()])) }
     }
 

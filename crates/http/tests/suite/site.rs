@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request};
+use axum::response::Response;
 use keyplane_http::{Ended, Listen, Options, Panel, Server, Token, router};
 use serde_json::Value;
 use tokio::runtime;
@@ -16,21 +17,21 @@ use tower::ServiceExt as _;
 
 use crate::notes::{Mood, Notes};
 
-pub const TOKEN: &str = "a-token-of-the-tests";
+pub(crate) const TOKEN: &str = "a-token-of-the-tests";
 
 /// A running server. Dropping it stops it.
-pub struct Site {
-    pub address: SocketAddr,
+pub(crate) struct Site {
+    pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<Ended>>,
 }
 
 impl Site {
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self::start(Listen::open("127.0.0.1:0".parse().unwrap()))
     }
 
-    pub fn guarded() -> Self {
+    pub(crate) fn guarded() -> Self {
         Self::start(Listen::guarded("127.0.0.1:0".parse().unwrap(), Token::new(TOKEN).unwrap()))
     }
 
@@ -48,12 +49,12 @@ impl Site {
         Self { address: told.recv().unwrap(), stop: Some(stop), running: Some(running) }
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Stops it, and tells how it ended.
-    pub fn stop(mut self) -> Ended {
+    pub(crate) fn stop(mut self) -> Ended {
         drop(self.stop.take());
         self.running.take().unwrap().join().unwrap()
     }
@@ -68,28 +69,28 @@ impl Drop for Site {
     }
 }
 
-pub fn notes(mood: Mood) -> Router {
+pub(crate) fn notes(mood: Mood) -> Router {
     api([Notes::new("notes", mood)])
 }
 
-pub fn api<const N: usize>(panels: [Notes; N]) -> Router {
+pub(crate) fn api<const N: usize>(panels: [Notes; N]) -> Router {
     let panels = panels.into_iter().map(|panel| Arc::new(panel) as Arc<dyn Panel>).collect();
     router(panels, Options::default()).unwrap()
 }
 
-pub struct Reply {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub body: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
 }
 
 impl Reply {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
     /// Status and code of a refusal, which must be whole.
-    pub fn refusal(&self) -> (u16, String) {
+    pub(crate) fn refusal(&self) -> (u16, String) {
         assert_eq!(self.headers["content-type"], "application/json", "{}", self.body);
         let error = &self.json()["error"];
         for member in ["message", "help"] {
@@ -99,10 +100,14 @@ impl Reply {
     }
 }
 
-pub async fn ask(router: &Router, method: Method, path: &str) -> Reply {
+/// The head of the answer, with a body that may never end.
+pub(crate) async fn head(router: &Router, method: Method, path: &str) -> Response {
     let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-    let response = router.clone().oneshot(request).await.unwrap();
-    let (parts, body) = response.into_parts();
+    router.clone().oneshot(request).await.unwrap()
+}
+
+pub(crate) async fn ask(router: &Router, method: Method, path: &str) -> Reply {
+    let (parts, body) = head(router, method, path).await.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
     Reply {
         status: parts.status.as_u16(),
