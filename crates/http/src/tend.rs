@@ -35,13 +35,17 @@ pub(crate) async fn tend(State(tended): State<Tended>, request: Request, next: N
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let answer = caught(async { shaped(&method, next.run(request).await).await });
-    let response = match timeout(within, answer).await {
+    let mut response = match timeout(within, answer).await {
         Ok(Ok(response)) => response,
         Ok(Err(panic)) => Refusal::internal(words(&*panic)).into_response(),
         Err(_) => late(within).into_response(),
     };
-    let route = route.as_ref().map_or("(none)", MatchedPath::as_str);
-    requests.answered(&method, route, response.status(), start.elapsed());
+    let path = route.as_ref().map_or("(none)", MatchedPath::as_str);
+    requests.answered(&method, path, response.status(), start.elapsed());
+    // Who answered: `openapi::unanswered` asks.
+    if let Some(route) = route {
+        response.extensions_mut().insert(route);
+    }
     response
 }
 

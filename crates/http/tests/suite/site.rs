@@ -8,7 +8,6 @@ use std::thread::{self, JoinHandle};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request};
-use axum::response::Response;
 use keyplane_http::{Ended, Listen, Options, Panel, Server, Token, router};
 use serde_json::Value;
 use tokio::runtime;
@@ -100,14 +99,9 @@ impl Reply {
     }
 }
 
-/// The head of the answer, with a body that may never end.
-pub(crate) async fn head(router: &Router, method: Method, path: &str) -> Response {
-    let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-    router.clone().oneshot(request).await.unwrap()
-}
-
 pub(crate) async fn ask(router: &Router, method: Method, path: &str) -> Reply {
-    let (parts, body) = head(router, method, path).await.into_parts();
+    let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+    let (parts, body) = router.clone().oneshot(request).await.unwrap().into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
     Reply {
         status: parts.status.as_u16(),
