@@ -1,0 +1,148 @@
+//! From a bound address to the last answer.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::{Extension, Router, middleware};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::door::{self, Door};
+use crate::listen::{Listen, ListenError};
+
+/// Open requests get this long to finish; supervisors commonly kill after ten seconds.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A client that sends its head a byte at a time, or nothing more, does not keep its connection longer.
+const HEAD_WITHIN: Duration = Duration::from_secs(30);
+
+/// Out of file descriptors, most likely: asking again at once would only spin.
+const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
+
+/// A bound address that will serve a router.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    door: Door,
+    grace: Duration,
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ended {
+    /// Connections that were cut because their requests took longer than the grace.
+    pub cut_off: usize,
+}
+
+impl Server {
+    /// Binds the address. Refused, before anything is bound, when other machines could call without a token.
+    pub async fn bind(listen: Listen) -> Result<Self, ListenError> {
+        listen.check()?;
+        let asked = listen.address;
+        let failed = |source| ListenError::Bind { address: asked, source };
+        let listener = TcpListener::bind(asked).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, door: Door::new(listen.token), grace: GRACE })
+    }
+
+    /// The address, with the port that was found where 0 was asked for.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How long open requests may go on after the shutdown. 5 s unless set.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Serves until `shutdown` resolves, then takes no more requests, ends live streams, and waits for open requests for
+    /// as long as the grace allows.
+    pub async fn run(self, router: Router, shutdown: impl Future<Output = ()>) -> Ended {
+        let Self { listener, door, grace, .. } = self;
+        let (stop, stopping) = watch::channel(false);
+        let stopping = Stopping(stopping);
+        let router = router
+            .layer(Extension(stopping.clone()))
+            .layer(middleware::from_fn_with_state(door, door::guard));
+        let mut connections = JoinSet::new();
+        let mut shutdown = pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        connections.spawn(serve(stream, router.clone(), stopping.clone()));
+                    }
+                    Err(error) => rest_after(&error).await,
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        }
+        drop(listener);
+        // Whoever does not hear it is gone.
+        let _ = stop.send(true);
+        let all = async { while connections.join_next().await.is_some() {} };
+        if timeout(grace, all).await.is_ok() {
+            return Ended { cut_off: 0 };
+        }
+        let cut_off = connections.len();
+        tracing::warn!(cut_off, ?grace, "requests were still open at the end");
+        connections.shutdown().await;
+        Ended { cut_off }
+    }
+}
+
+async fn serve(stream: TcpStream, router: Router, mut stopping: Stopping) {
+    // Events are small and should leave at once. A socket that refuses this is about to fail anyway.
+    let _ = stream.set_nodelay(true);
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = pin!(connection);
+    // Connections fail all the time, by their clients' doing; there is nobody to tell.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = stopping.wait() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+async fn rest_after(error: &io::Error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    // The client's doing: it went away before it was let in.
+    if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+        return;
+    }
+    tracing::warn!(%error, "cannot take connections");
+    sleep(AFTER_FAILED_ACCEPT).await;
+}
+
+/// Tells what outlives its request that the server stops.
+#[derive(Debug, Clone)]
+pub(crate) struct Stopping(watch::Receiver<bool>);
+
+impl Stopping {
+    /// Until the server stops, or is gone.
+    pub(crate) async fn wait(&mut self) {
+        let _ = self.0.wait_for(|stopped| *stopped).await;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pair() -> (watch::Sender<bool>, Self) {
+        let (stop, stopping) = watch::channel(false);
+        (stop, Self(stopping))
+    }
+}
