@@ -118,6 +118,18 @@ pub(crate) enum Command {
 #[cfg(feature = "mempool")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mempool {
+    /// Run a node: it takes transactions in, stands for election, and applies the chain that is pushed to it.
+    #[command(
+        after_help = "Nodes with the same store and key prefix share one pool; on one machine they differ in their port. The chain is pushed to every node: POST /api/chain/forward and /api/chain/back. /openapi.json describes the API.\n\nExit codes: 0 it was ended; 2 bad settings, or an address that needs a token; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool run --config keyplane.toml\n  keyplane mempool run --listen 127.0.0.1:8091 --log debug"
+    )]
+    Run {
+        /// Where to serve the API; instead of the setting.
+        #[arg(long, value_name = "ADDR")]
+        listen: Option<String>,
+        /// What to say on stderr.
+        #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
+        log: String,
+    },
     /// Take a transaction into the pool, and print its id.
     #[command(
         after_help = "Exit codes: 0 accepted; 1 refused: duplicate, conflicting input, full; 2 no transaction; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool submit signed.tx\n  cat signed.hex | keyplane mempool submit -"

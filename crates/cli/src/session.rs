@@ -18,6 +18,32 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure
     Ok(ended)
 }
 
+/// Runs the work to its end, whatever signals come: it listens to them itself, because it has something to put in order.
+pub(crate) fn run_to_end<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let ended = runtime.block_on(work);
+    runtime.shutdown_background();
+    Ok(ended)
+}
+
+/// Ctrl-C, or the word of a supervisor.
+pub(crate) async fn asked_to_stop() {
+    let terminate = async {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminate => {}
+    }
+}
+
 async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     let mut signal = pin!(tokio::signal::ctrl_c());

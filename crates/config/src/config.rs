@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use keyplane_url::Secret;
+
 use crate::credentials::{Credential, credential};
 use crate::given::{Given, Source};
 use crate::rows::Row;
@@ -113,6 +115,14 @@ impl<'c> Settings<'c> {
     }
 
     /// The strongest of what was said.
+    /// A secret, if it was given.
+    pub(crate) fn secret(&self, name: &str) -> Option<Secret> {
+        match self.given(name).map(|given| &given.value) {
+            Some(Value::Secret(secret)) => Some(secret.clone()),
+            _ => None,
+        }
+    }
+
     pub(crate) fn given(&self, name: &str) -> Option<&'c Given> {
         let said = self.config.given.iter().filter(|given| given.setting.name == name);
         said.filter(|given| given.speaks_for(self.section)).max_by_key(|given| given.rank())

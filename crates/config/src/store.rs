@@ -81,6 +81,10 @@ pub struct MempoolSettings {
     pub max_tx_bytes: u64,
     /// How long one may wait; `None`: for ever.
     pub max_age: Option<Duration>,
+    /// Where a node serves its API.
+    pub listen: String,
+    /// What callers of it must bring.
+    pub token: Option<Secret>,
 }
 
 /// The docket's own settings.
@@ -111,6 +115,8 @@ impl Config {
             max_bytes: own.set_count("max_bytes"),
             max_tx_bytes: own.set_count("max_tx_bytes"),
             max_age: own.duration("max_age"),
+            listen: own.text("listen").unwrap_or_default().to_owned(),
+            token: own.secret("token"),
         }
     }
 

@@ -219,6 +219,23 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "How long a transaction may wait without being on the chain before it is dropped.",
     ),
     only(
+        Section::Mempool,
+        "listen",
+        Kind::Text,
+        "127.0.0.1:8090",
+        &[],
+        "Where a node serves its API. An address that other machines reach needs a `token`.",
+    ),
+    Setting {
+        name: "token",
+        place: Place::Only(Section::Mempool),
+        kind: Kind::Secret,
+        default: None,
+        own_defaults: &[],
+        older: &[],
+        doc: "What callers of the API must bring, as `Authorization: Bearer …`. Only from the environment.",
+    },
+    only(
         Section::Docket,
         "counter_ttl",
         DOCKET_TTL,

@@ -16,8 +16,9 @@
 //! - It has no ledger: a transaction that no block can hold is accepted, and dropped after some blocks.
 //! - The pool is as durable as its store.
 //!
-//! The rooms: [`model`] (rules, no I/O), [`state`] (every read and write of the keys), [`ports`] (the outside), [`run`] (election, the chain).
+//! The rooms: [`model`] (rules, no I/O), [`state`] (every read and write of the keys), [`ports`] (the outside), [`run`] (election, the chain), [`api`] (HTTP).
 
+pub mod api;
 pub mod model;
 pub mod ports;
 pub mod run;

@@ -3,10 +3,10 @@
 use keyplane_mempool::{Status, TxHash};
 use serde_json::{Value, json};
 
-use super::{Site, unopened, unread};
+use super::{Site, unread};
 use crate::args::Given;
 use crate::outcome::{Failure, Outcome};
-use crate::output::{NAME, Output};
+use crate::output::{FAINT, NAME, Output};
 
 pub(super) async fn status(hashes: &[String], given: &Given, output: &Output) -> Result<Outcome, Failure> {
     let read = |text: &String| {
@@ -61,22 +61,21 @@ pub(super) fn row(hash: &TxHash, status: Option<&Status>) -> Vec<String> {
 
 pub(super) async fn leader(given: &Given, output: &Output) -> Result<Outcome, Failure> {
     let pool = Site::open(given).await?.pool()?;
-    let lease = pool.lease().map_err(|error| unopened(&error))?;
-    let status = lease.status().await.map_err(unread)?;
-    let term =
-        status.fence.as_deref().and_then(|fence| fence.split_once(':')).map(|(term, _)| term.to_owned());
+    let pulse = pool.pulse().await.map_err(unread)?;
     if output.json {
         output.document(&json!({
-            "watcher": status.holder,
-            "term": term.as_deref().and_then(|term| term.parse::<u64>().ok()),
-            "terms": status.transitions,
-            "lock_ttl_ms": lease.ttl().as_millis() as u64,
+            "watcher": pulse.watcher,
+            "lock_left_ms": pulse.lock_left.map(|left| left.as_millis() as u64),
+            "term": pulse.term,
+            "terms": pulse.terms,
         }))?;
+    } else if let Some(node) = &pulse.watcher {
+        let left = pulse.lock_left.unwrap_or_default().as_secs_f64();
+        let term = pulse.term.unwrap_or_default();
+        output
+            .line(format!("{NAME}{node}{NAME:#}  {FAINT}term {term}, its lock lasts {left:.1} s{FAINT:#}"))?;
     } else {
-        match &status.holder {
-            Some(node) => output.line(format!("{NAME}{node}{NAME:#}  term {}", term.unwrap_or_default()))?,
-            None => output.line("no node is the watcher: the chain is not applied")?,
-        }
+        output.line("no node is the watcher: the chain is not applied")?;
     }
-    Ok(if status.holder.is_some() { Outcome::Fine } else { Outcome::Finding })
+    Ok(if pulse.watcher.is_some() { Outcome::Fine } else { Outcome::Finding })
 }

@@ -3,6 +3,7 @@
 mod ask;
 mod list;
 mod replay;
+mod serve;
 mod sim;
 mod submit;
 mod tail;
@@ -20,6 +21,9 @@ use crate::session;
 use crate::settings;
 
 pub(crate) fn run(command: &Mempool, given: &Given, output: &Output) -> Result<Outcome, Failure> {
+    if let Mempool::Run { listen, log } = command {
+        return session::run_to_end(serve::run(listen.as_deref(), log, given, output))?;
+    }
     let ended = session::run(carry_out(command, given, output))?;
     ended.unwrap_or(Ok(Outcome::Interrupted))
 }
@@ -33,6 +37,8 @@ async fn carry_out(command: &Mempool, given: &Given, output: &Output) -> Result<
         Mempool::Tail { from, count } => tail::run(from.as_deref(), *count, given, output).await,
         Mempool::Replay { blocks, txs } => replay::run(blocks, txs, given, output).await,
         Mempool::Sim { lasts } => sim::run(*lasts, given, output).await,
+        // It puts things in order before it ends, so it has a session of its own.
+        Mempool::Run { listen, log } => serve::run(listen.as_deref(), log, given, output).await,
     }
 }
 
@@ -41,6 +47,7 @@ struct Site {
     store: Store,
     naming: Naming,
     settings: Settings,
+    own: MempoolSettings,
 }
 
 impl Site {
@@ -78,7 +85,8 @@ impl Site {
         };
         let naming = Naming::new(own.namespace.clone(), hash_tags)
             .map_err(|error| Failure::new(format!("the namespace cannot be used: {error}")))?;
-        Ok(Self { store, naming, settings: chosen(&config.mempool()) })
+        let own = config.mempool();
+        Ok(Self { store, naming, settings: chosen(&own), own })
     }
 
     /// The pool, as a node with an id of its own.

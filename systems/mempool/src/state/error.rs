@@ -19,6 +19,12 @@ pub enum OpenError {
     /// A part of the kit.
     #[error(transparent)]
     Kit(#[from] SetupError),
+    /// The contract's lock is no lease.
+    #[error("the watcher's lock has no {part} beside it")]
+    Helper {
+        /// What is missing.
+        part: &'static str,
+    },
 }
 
 /// Why a transaction was not accepted. Nothing was stored, except where it says so.

@@ -4,6 +4,7 @@ mod chain;
 mod error;
 mod names;
 mod original;
+mod pulse;
 mod read;
 mod receive;
 mod stages;
@@ -21,6 +22,7 @@ use crate::model::Thresholds;
 
 pub use chain::{Confirmed, Tip};
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
+pub use pulse::Pulse;
 pub use read::{Counts, Finished, Inflight, Page, Pending};
 pub use receive::{Limit, Received};
 pub use stages::Marked;
@@ -106,7 +108,7 @@ impl Pool {
         let watcher = store.as_component(&contract, "watcher", &durations)?;
         let keys = Keyspace::new(naming).map_err(|error| OpenError::Namespace(error.to_string()))?;
         let most_events = node.most_members("events").unwrap_or(100_000);
-        let names = Names::new(keys);
+        let names = Names::new(keys)?;
         Ok(Self(Arc::new(Inner { node, watcher, names, settings, id: id.to_owned(), most_events })))
     }
 

@@ -2,6 +2,7 @@
 
 use keyplane_key::{Hash, Key, List, Str, Stream, Zset};
 
+use super::error::OpenError;
 use crate::keys::{self, Keyspace};
 use crate::model::TxHash;
 
@@ -14,6 +15,8 @@ pub(super) struct Names {
     pub(super) finalized_index: Key<Hash>,
     pub(super) seq: Key<Str>,
     pub(super) watcher_lock: Key<Str>,
+    pub(super) watcher_fence: Key<Str>,
+    pub(super) watcher_terms: Key<Str>,
     pub(super) stage: Key<Hash>,
     pub(super) due: Key<Zset>,
     pub(super) received: Key<Zset>,
@@ -25,14 +28,18 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(keyspace: Keyspace) -> Self {
-        Self {
+    pub(super) fn new(keyspace: Keyspace) -> Result<Self, OpenError> {
+        let watcher_lock = keyspace.watcher_lock();
+        let helper = |part| watcher_lock.helper("lease", part).ok_or(OpenError::Helper { part });
+        Ok(Self {
+            watcher_fence: helper("fence")?,
+            watcher_terms: helper("transitions")?,
             pending: keyspace.pending(),
             inflight: keyspace.inflight(),
             finalized: keyspace.finalized(),
             finalized_index: keyspace.finalized_index(),
             seq: keyspace.seq(),
-            watcher_lock: keyspace.watcher_lock(),
+            watcher_lock,
             stage: keyspace.stage(),
             due: keyspace.due(),
             received: keyspace.received(),
@@ -42,7 +49,7 @@ impl Names {
             events: keyspace.events(),
             stats: keyspace.stats(),
             keyspace,
-        }
+        })
     }
 
     #[allow(clippy::expect_used, reason = "64 hexadecimal digits are what the contract asks for")]

@@ -1,0 +1,59 @@
+//! `keyplane mempool run`: a node and its API.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use keyplane_http::{Listen, Options, Server, Token, router};
+use keyplane_mempool::Node;
+use keyplane_mempool::api::Api;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::{Site, unopened};
+use crate::args::Given;
+use crate::outcome::{Failure, Outcome};
+use crate::output::{KEY, Output, STRONG};
+use crate::session;
+
+pub(super) async fn run(
+    listen: Option<&str>,
+    log: &str,
+    given: &Given,
+    output: &Output,
+) -> Result<Outcome, Failure> {
+    let level: LevelFilter = log.parse().unwrap_or(LevelFilter::INFO);
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false).init();
+    let site = Site::open(given).await?;
+    let server = Server::bind(door(listen, &site)?).await.map_err(|error| Failure::new(error.to_string()))?;
+    let pool = site.pool()?;
+    let lease = pool.lease().map_err(|error| unopened(&error))?;
+    let address = server.local_addr();
+    tracing::info!(node_id = pool.node_id(), %address, "node started");
+    if !output.quiet {
+        let id = pool.node_id();
+        output.line(format!("{STRONG}node {id}{STRONG:#} serves {KEY}http://{address}{KEY:#}"))?;
+    }
+    let node = Arc::new(Node::start(pool, lease));
+    let api = router(vec![Arc::new(Api::new(Arc::clone(&node)))], Options::default())
+        .map_err(|error| Failure::new(error.to_string()))?;
+    server.run(api, session::asked_to_stop()).await;
+    // Requests are done, so nobody else has it.
+    if let Some(node) = Arc::into_inner(node) {
+        node.stop().await;
+    }
+    tracing::info!("node stopped");
+    Ok(Outcome::Fine)
+}
+
+fn door(listen: Option<&str>, site: &Site) -> Result<Listen, Failure> {
+    let text = listen.unwrap_or(&site.own.listen);
+    let address: SocketAddr = text.parse().map_err(|_| {
+        Failure::new(format!("`{text}` is not an address"))
+            .help("an address and a port, such as 127.0.0.1:8090")
+    })?;
+    let token = site.own.token.as_ref().map(|token| Token::new(token.reveal())).transpose();
+    let token = token.map_err(|error| Failure::new(error.to_string()))?;
+    Ok(match token {
+        Some(token) => Listen::guarded(address, token),
+        None => Listen::open(address),
+    })
+}

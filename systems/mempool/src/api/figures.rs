@@ -1,0 +1,96 @@
+//! What is measured, and what is wrong.
+
+use std::time::Duration;
+
+use keyplane_http::Alert;
+use keyplane_http::metrics::{Family, Sample};
+
+use crate::run::Node;
+
+/// The first of the queue is offered within seconds; who waits this long waits for somebody who does not come.
+const STALLED: Duration = Duration::from_secs(120);
+
+pub(super) async fn metrics(node: &Node) -> Vec<Family> {
+    let (pulse, totals) = (node.pool().pulse().await, node.pool().totals().await);
+    let is_watcher = u64::from(node.watch().fence().is_some());
+    let answers = u64::from(pulse.is_ok());
+    let one = |name: &str, help: &str, value: f64| Family::gauge(name, help, [Sample::number(value)]);
+    let mut families = vec![
+        one("keyplane_mempool_is_watcher", "Whether this node applies the chain.", is_watcher as f64),
+        one("keyplane_mempool_store_answers", "Whether the store answers.", answers as f64),
+    ];
+    if let Ok(pulse) = pulse {
+        let seconds = |time: Option<Duration>| time.map_or(0.0, |time| time.as_secs_f64());
+        let counts = pulse.counts;
+        families.extend([
+            one(
+                "keyplane_mempool_pending",
+                "Transactions that wait to be propagated.",
+                counts.pending as f64,
+            ),
+            one("keyplane_mempool_inflight", "Transactions on their way.", counts.inflight as f64),
+            one(
+                "keyplane_mempool_finalized",
+                "Finished transactions that are kept.",
+                counts.finalized as f64,
+            ),
+            one(
+                "keyplane_mempool_oldest_pending_seconds",
+                "How long the first of the queue has waited.",
+                seconds(pulse.oldest_pending),
+            ),
+            one(
+                "keyplane_mempool_watcher_lock_seconds",
+                "How long the watcher's lock lasts without renewal; 0: no watcher.",
+                seconds(pulse.lock_left),
+            ),
+            one("keyplane_mempool_term", "The watcher's term.", pulse.term.unwrap_or_default() as f64),
+            Family::counter(
+                "keyplane_mempool_failovers_total",
+                "Terms that began.",
+                [Sample::count(pulse.terms)],
+            ),
+        ]);
+    }
+    let totals = totals.unwrap_or_default();
+    let samples = totals.iter().map(|(what, count)| Sample::count(*count).label("what", what.clone()));
+    families.push(Family::counter(
+        "keyplane_mempool_transactions_total",
+        "What was counted so far.",
+        samples,
+    ));
+    families
+}
+
+pub(super) async fn alerts(node: &Node) -> Vec<Alert> {
+    let pulse = match node.pool().pulse().await {
+        Ok(pulse) => pulse,
+        Err(error) => {
+            return vec![Alert::page("store_away", true, format!("the store does not answer: {error}"))];
+        }
+    };
+    let max = node.pool().settings().max_finalized;
+    let waited = pulse.oldest_pending.unwrap_or_default();
+    let (pending, finalized) = (pulse.counts.pending, pulse.counts.finalized);
+    vec![
+        Alert::page("store_away", false, "the store answers"),
+        Alert::page(
+            "no_leader",
+            pulse.watcher.is_none(),
+            "no node is the watcher: the chain is not applied. Is any node running?",
+        ),
+        Alert::warn(
+            "pending_growing",
+            waited > STALLED,
+            format!(
+                "{pending} transactions wait, the first for {} s: are peers connected?",
+                waited.as_secs()
+            ),
+        ),
+        Alert::warn(
+            "finalized_above_max",
+            finalized > max,
+            format!("{finalized} finished are kept, {max} are allowed"),
+        ),
+    ]
+}

@@ -1,0 +1,89 @@
+//! Every change of a stage, live.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use futures_core::Stream;
+use keyplane_http::live::Event;
+use keyplane_http::{Live, Refusal};
+use keyplane_kit::events::{EventId, Gap, Position};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::{Api, away};
+use crate::state::Pool;
+
+/// Events that wait for a slow client; what comes after them waits in the store.
+const AHEAD: usize = 64;
+
+/// How long one question waits for something new.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// What a store that is away is given to come back.
+const PAUSE: Duration = Duration::from_millis(500);
+
+pub(super) async fn events(State(api): State<Api>, live: Live) -> Result<Response, Refusal> {
+    let pool = api.node.pool().clone();
+    let position = match live.last_id() {
+        Some("0-0" | "0") => Position::Beginning,
+        Some(id) => id
+            .parse::<EventId>()
+            .map(Position::After)
+            .map_err(|error| Refusal::bad_request(format!("Last-Event-ID: {error}")))?,
+        None => pool.events().end().await.map_err(|error| away(&error))?,
+    };
+    let (tell, told) = mpsc::channel(AHEAD);
+    tokio::spawn(follow(pool, position, tell));
+    Ok(live.events(Told(told)))
+}
+
+/// Until the client is gone.
+async fn follow(pool: Pool, position: Position, tell: mpsc::Sender<Event>) {
+    let events = pool.events();
+    let mut tail = events.tail(position);
+    while !tell.is_closed() {
+        let Ok(batch) = tail.next(AHEAD as u64, WAIT).await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        for (place, event) in batch.events.iter().enumerate() {
+            let id = event.id.to_string();
+            for (_, gap) in batch.gaps.iter().filter(|(before, _)| *before == place) {
+                let missed = match gap {
+                    Gap::Missed(count) => json!({ "missed": count }),
+                    Gap::Restarted => json!({ "restarted": true }),
+                };
+                if tell.send(Event::new(id.clone(), "gap", missed)).await.is_err() {
+                    return;
+                }
+            }
+            let word = |field| event.text(field).unwrap_or_default();
+            let number = |field| word(field).parse::<u64>().ok();
+            let data = json!({
+                "hash": word("hash"),
+                "stage": word("stage"),
+                "from": word("from"),
+                "version": number("version"),
+                "height": number("height"),
+                "reason": word("reason"),
+                "by": word("by"),
+            });
+            if tell.send(Event::new(id, "stage", data)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+struct Told(mpsc::Receiver<Event>);
+
+impl Stream for Told {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.0.poll_recv(context)
+    }
+}
