@@ -5,7 +5,8 @@
 //!   anything is bound. With one, every route but health needs it. A page of a foreign site cannot reach a door without a
 //!   token through its visitor's browser.
 //! - **One error body**, [`Refusal`]: `{"error":{"code":…,"message":…,"help":…}}`. Unknown routes, wrong methods, bodies
-//!   that are too long or cannot be read, requests that take too long and handlers that panic come in it too.
+//!   that are too long or cannot be read, requests that take too long and handlers that panic come in it too. A client
+//!   that is still sending when it is refused gets to hear it.
 //! - **A system is a [`Panel`]**: its routes, the same in words, metrics, alerts, readiness. [`router`] puts panels together
 //!   and adds `/health/live`, `/health/ready`, `/metrics`, `/api/alerts` and `/openapi.json`. A panel that hangs or panics
 //!   does not hide the others.
@@ -55,6 +56,7 @@
 
 mod base;
 mod door;
+mod linger;
 mod listen;
 pub mod live;
 pub mod metrics;

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::door::{self, Door};
+use crate::linger::linger;
 use crate::listen::{Listen, ListenError};
 
 /// Open requests get this long to finish; supervisors commonly kill after ten seconds.
@@ -76,7 +77,8 @@ impl Server {
         let stopping = Stopping(stopping);
         let router = router
             .layer(Extension(stopping.clone()))
-            .layer(middleware::from_fn_with_state(door, door::guard));
+            .layer(middleware::from_fn_with_state(door, door::guard))
+            .layer(middleware::from_fn(linger));
         let mut connections = JoinSet::new();
         let mut shutdown = pin!(shutdown);
         loop {

@@ -34,7 +34,7 @@ impl Curl {
         let (mut head, mut body) = said.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {said:?}"));
         // Before a large body curl asks whether to go on.
         while head.contains(" 100 ") {
-            (head, body) = body.split_once("\r\n\r\n").unwrap();
+            (head, body) = body.split_once("\r\n\r\n").expect("an answer after 100 Continue");
         }
         let mut lines = head.lines();
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
@@ -56,7 +56,7 @@ impl Curl {
 fn command(url: &str, args: &[&str]) -> Command {
     let mut command = Command::new("curl");
     // Settings and proxies of whoever runs the tests are none of theirs. The limit only ends what hangs.
-    command.args(["--disable", "--noproxy", "*", "--silent", "--show-error", "--max-time", "60"]);
+    command.args(["--disable", "--noproxy", "*", "--silent", "--show-error", "--max-time", "120"]);
     command.args(args).arg(url).stdout(Stdio::piped());
     command
 }

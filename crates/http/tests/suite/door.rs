@@ -49,6 +49,16 @@ fn a_guarded_door_opens_to_its_token_only() {
 }
 
 #[test]
+fn whoever_sends_much_without_a_token_still_hears_that_one_is_missing() {
+    let Some(curl) = Curl::here() else { return };
+    let site = Site::guarded();
+    // No `Expect`: the body is on its way before anything is refused.
+    let args = ["-T", "-", "-H", "Expect:", "-H", "Transfer-Encoding: chunked"];
+    let reply = curl.send(&site.url("/api/notes/file/a"), &args, &vec![b'x'; 16 * 1024 * 1024]);
+    assert_eq!(reply.refusal(), (401, "unauthorized".to_owned()));
+}
+
+#[test]
 fn the_document_tells_of_the_token_where_one_is_asked_for() {
     let Some(curl) = Curl::here() else { return };
     let open = curl.call(&Site::open().url("/openapi.json"), &[]).json();

@@ -59,6 +59,9 @@ fn a_body_has_a_limit_that_a_panel_may_set() {
     };
     assert_eq!(put(FILE_LIMIT).body, FILE_LIMIT.to_string());
     assert_eq!(put(FILE_LIMIT + 1).refusal(), (413, "too_large".to_owned()));
+    // Far over it, a client still learns why rather than that its connection was reset.
+    assert_eq!(put(8 * FILE_LIMIT).refusal(), (413, "too_large".to_owned()));
+    assert_eq!(add(&note(8 * FILE_LIMIT)).refusal(), (413, "too_large".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
