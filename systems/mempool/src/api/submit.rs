@@ -55,10 +55,11 @@ fn refused(error: &ReceiveError) -> Refusal {
             Refusal::conflict("conflict", message).help("wait for the first one, or spend another output")
         }
         ReceiveError::TooLarge { .. } => Refusal::too_large(message).help("no block could hold it"),
-        ReceiveError::Full { .. } => Refusal {
-            retry_after: Some(AGAIN),
-            ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, message).code("full")
-        },
+        ReceiveError::Full { .. } => {
+            let mut refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, message).code("full");
+            refusal.retry_after = Some(AGAIN);
+            refusal
+        }
         ReceiveError::Store(error) => away(error),
     }
 }

@@ -1,0 +1,130 @@
+//! The original's failover script, and worse.
+
+use std::time::Instant;
+
+use keyplane_testing::{Program, Server, Settings, until};
+
+use crate::node::{Node, block, transaction};
+
+const LOCK: &str = "dolos:mempool:watcher:lock";
+
+fn server() -> Server {
+    Server::start(Program::Redis, &Settings::tcp())
+}
+
+fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]).query(&mut server.admin()).unwrap()
+}
+
+fn watcher(server: &Server) -> Option<String> {
+    ask(server, &["GET", LOCK])
+}
+
+#[test]
+fn the_failover_script_of_the_description() {
+    let server = server();
+    // 1. Two nodes. The first becomes the watcher.
+    let mut one = Node::start(&server);
+    one.wait_for("acquired watcher lock");
+    let two = Node::start(&server);
+    // 2. Which one is it?
+    assert_eq!(watcher(&server), Some(one.id.clone()));
+    assert!(ask::<i64>(&server, &["TTL", LOCK]) > 0);
+    let (hash, bytes) = transaction(1);
+    assert_eq!(two.submit("/api/submit/tx", &bytes).status, 202);
+    for node in [&one, &two] {
+        assert_eq!(node.forward(&block(70, &[])).status, 200);
+    }
+    two.wait_for("not watcher, skipping confirm");
+    // 3. It is stopped: the lock is handed over at once.
+    one.signal("-TERM");
+    // 4. The log of the other says so.
+    two.wait_for("acquired watcher lock");
+    assert_eq!(watcher(&server), Some(two.id.clone()));
+    assert_eq!(two.forward(&block(71, &[&hash])).json()["outcome"], "applied");
+    assert_eq!(two.stage(&hash), "confirmed");
+    // 5. It comes back, and does not take the lock back.
+    let back = Node::start(&server);
+    assert_eq!(back.forward(&block(71, &[&hash])).json()["outcome"], "kept");
+    back.wait_for("not watcher, skipping confirm");
+    assert_eq!(watcher(&server), Some(two.id.clone()));
+    assert!(!back.log().contains("acquired"), "{}", back.log());
+    // What the operator's lines say.
+    assert_eq!(ask::<i64>(&server, &["LLEN", "dolos:mempool:pending"]), 0);
+    assert_eq!(ask::<i64>(&server, &["HLEN", "dolos:mempool:inflight"]), 1);
+    assert_eq!(ask::<i64>(&server, &["ZCARD", "dolos:mempool:finalized"]), 0);
+}
+
+#[test]
+fn a_killed_watcher_is_followed_by_one_that_lost_no_block() {
+    let server = server();
+    let mut one = Node::start(&server);
+    one.wait_for("acquired watcher lock");
+    let two = Node::start(&server);
+    let (hash, bytes) = transaction(2);
+    assert_eq!(one.submit("/tx/submit", &bytes).status, 200);
+    for height in 70..73 {
+        one.forward(&block(height, &[]));
+        two.forward(&block(height, &[]));
+    }
+    // The next block reaches only the other node, and then the watcher is gone.
+    assert_eq!(two.forward(&block(73, &[&hash])).json()["outcome"], "kept");
+    one.signal("-KILL");
+    let killed = Instant::now();
+    let confirmed = || match two.stage(&hash) {
+        stage if stage == "confirmed" => Ok(()),
+        stage => Err(stage.to_string()),
+    };
+    until("the block is confirmed", confirmed);
+    println!("confirmed {:?} after the watcher was killed; its lock lasted 2 s", killed.elapsed());
+    assert_eq!(two.curl("/api/tip", &[]).json()["height"], 73);
+}
+
+/// A paused watcher wakes and goes on: its block is refused, and it finds out.
+#[test]
+fn a_woken_watcher_changes_nothing() {
+    let server = server();
+    let mut one = Node::start(&server);
+    one.wait_for("acquired watcher lock");
+    let two = Node::start(&server);
+    one.forward(&block(70, &[]));
+    two.forward(&block(70, &[]));
+    one.signal("-STOP");
+    two.wait_for("acquired watcher lock");
+    let (hash, bytes) = transaction(3);
+    two.submit("/tx/submit", &bytes);
+    two.forward(&block(71, &[&hash]));
+    one.signal("-CONT");
+    // Another branch, as the sleeper saw it.
+    let mut other = block(71, &[]);
+    other["hash"] = format!("{:064x}", 0xdead).into();
+    assert_eq!(one.forward(&other).json()["outcome"], "kept");
+    assert_eq!(two.stage(&hash), "confirmed");
+    assert_eq!(watcher(&server), Some(two.id.clone()));
+}
+
+/// The store is away for a while: doors say so, blocks are kept, and all catches up.
+#[test]
+fn a_store_that_is_away_comes_back_to_a_node_that_lost_nothing() {
+    let server = server();
+    // The lock outlasts the pause, so the node goes on trying as the watcher.
+    let node = Node::start_with(&server.url(), &[("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "60s")]);
+    node.wait_for("acquired watcher lock");
+    let (hash, bytes) = transaction(4);
+    assert_eq!(node.submit("/tx/submit", &bytes).status, 200);
+    node.forward(&block(70, &[]));
+    server.freeze();
+    let away = node.submit("/tx/submit", &transaction(5).1);
+    assert_eq!((away.status, away.code().as_str()), (503, "unavailable"), "{away:?}");
+    assert_eq!(node.curl(&format!("/api/tx/{hash}"), &[]).status, 503, "not a word about the transaction");
+    assert_eq!(node.forward(&block(71, &[&hash])).status, 503);
+    assert_eq!(node.curl("/health/ready", &[]).status, 503);
+    server.thaw();
+    let confirmed = || match node.stage(&hash) {
+        stage if stage == "confirmed" => Ok(()),
+        stage => Err(stage.to_string()),
+    };
+    until("the kept block is applied", confirmed);
+    assert_eq!(node.curl("/api/tip", &[]).json()["height"], 71);
+}
