@@ -121,7 +121,7 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[Need::Redis],
         run: |setup| {
             setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT)?;
-            for program in ["store", "listener", "engine", "record", "lease"] {
+            for program in ["store", "listener", "engine", "record", "lease", "mempool"] {
                 let run = ["run", "--release", "-p", "keyplane-bench", "--locked", "--bin", program];
                 setup.run(cargo().args(run), BENCH_LIMIT)?;
             }
@@ -162,6 +162,13 @@ pub(crate) const ALL: &[Step] = &[
         run: |setup| {
             setup.one_test("keyplane-kit", "soak", &["--ignored"], &[("KEYPLANE_SOAK_SECONDS", "600")])
         },
+    },
+    Step {
+        name: "rounds",
+        about: "two hundred rounds of three mempool nodes through crashes, partitions and forks, in simulated time",
+        long: true,
+        needs: &[],
+        run: |setup| setup.one_test("keyplane-mempool", "rounds", &["every"], &[("KEYPLANE_TEST_ROUNDS", "200")]),
     },
     Step {
         name: "fuzz",
@@ -388,7 +395,7 @@ mod tests_of_steps {
         assert_eq!(names(choose(false, None)), short);
         assert_eq!(
             names(choose(true, None)),
-            [&short[..], &["bench", "engine", "kill", "soak", "churn", "fuzz"]].concat()
+            [&short[..], &["bench", "engine", "kill", "soak", "churn", "rounds", "fuzz"]].concat()
         );
         assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
     }

@@ -3,10 +3,20 @@
 -- args: hashes...
 -- returns: {height, {stage, mark, ...}}
 
-local known = {}
-for _, hash in ipairs(ARGV) do
-  local found = redis.call('HMGET', KEYS[1], hash, hash .. ':mark')
-  known[#known + 1] = found[1]
-  known[#known + 1] = found[2]
+local call = redis.call
+
+local height = call('HGET', KEYS[2], 'height')
+-- Nearly always one is asked for.
+if #ARGV == 1 then
+  return {height, call('HMGET', KEYS[1], ARGV[1], ARGV[1] .. ':mark')}
 end
-return {redis.call('HGET', KEYS[2], 'height'), known}
+local fields, known = {}, {}
+for i, hash in ipairs(ARGV) do
+  fields[2 * i - 1], fields[2 * i] = hash, hash .. ':mark'
+end
+for i = 1, #fields, 1000 do
+  for _, found in ipairs(call('HMGET', KEYS[1], unpack(fields, i, math.min(i + 999, #fields)))) do
+    known[#known + 1] = found
+  end
+end
+return {height, known}

@@ -36,7 +36,8 @@ for i = after_moves + 1 + trims, #ARGV do
   if call('HEXISTS', KEYS[4], ARGV[i]) == 1 then return {'changed'} end
 end
 
-local ms, id = now(), stats[2]
+local ms = now()
+local time, number = newest(stats[2], ms)
 local add = {}
 local function count(name, by)
   add[name] = (add[name] or 0) + by
@@ -69,7 +70,7 @@ end
 
 local function finish(hash, entry, payload, spent, stage)
   strike(hash)
-  local seq = string.format('%.0f', call('INCR', KEYS[9]))
+  local seq = string.format('%d', call('INCR', KEYS[9]))
   call('ZADD', KEYS[7], seq, entry)
   call('HSET', KEYS[8], hash, seq)
   call('PEXPIRE', payload, ARGV[5])
@@ -122,8 +123,8 @@ for i = 1, moves do
   call('HSET', KEYS[4], hash, to, hash .. ':mark', ARGV[at + 5])
   if reason == 'corrected' then count('corrected', 1) end
   if reason == 'undo' then count('rolled_back', 1) end
-  id = id_after(id, ms)
-  tell(KEYS[14], ARGV[4], id, hash, to, from, string.match(ARGV[at + 5], '^%d+'), height, reason, ARGV[3])
+  number = number + 1
+  tell(KEYS[14], ARGV[4], event_id(time, number), hash, to, from, string.match(ARGV[at + 5], '^%d+'), height, reason, ARGV[3])
 end
 take_out(KEYS[5], out, taken)
 -- To the head, the first one last: parents go before their children, and before whatever was received after them.
@@ -150,6 +151,6 @@ count('commits', 1)
 for name, by in pairs(add) do
   if by ~= 0 then call('HINCRBY', KEYS[13], name, by) end
 end
-if id then call('HSET', KEYS[13], 'last_event', id) end
+if moves > 0 then call('HSET', KEYS[13], 'last_event', event_id(time, number)) end
 if height == '' then return {'ok', 0} end
 return {'ok', call('ZCOUNT', KEYS[10], '-inf', height)}

@@ -29,6 +29,10 @@ pub use stages::Marked;
 
 use names::Names;
 
+/// Entries that a stream keeps together, as servers are configured. The log of events is trimmed by as many at a time, so it
+/// is told to keep that many less than the contract allows.
+const STREAM_NODE: u64 = 100;
+
 /// What the pool takes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -94,7 +98,7 @@ struct Inner {
     settings: Settings,
     /// This node's id, a UUID.
     id: String,
-    /// Events kept.
+    /// Events kept at least.
     most_events: u64,
 }
 
@@ -107,7 +111,7 @@ impl Pool {
         let node = store.as_component(&contract, "node", &durations)?;
         let watcher = store.as_component(&contract, "watcher", &durations)?;
         let keys = Keyspace::new(naming).map_err(|error| OpenError::Namespace(error.to_string()))?;
-        let most_events = node.most_members("events").unwrap_or(100_000);
+        let most_events = node.most_members("events").unwrap_or(100_000).saturating_sub(STREAM_NODE);
         let names = Names::new(keys)?;
         Ok(Self(Arc::new(Inner { node, watcher, names, settings, id: id.to_owned(), most_events })))
     }
