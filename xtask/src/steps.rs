@@ -168,7 +168,9 @@ pub(crate) const ALL: &[Step] = &[
         about: "two hundred rounds of three mempool nodes through crashes, partitions and forks, in simulated time",
         long: true,
         needs: &[],
-        run: |setup| setup.one_test("keyplane-mempool", "rounds", &["every"], &[("KEYPLANE_TEST_ROUNDS", "200")]),
+        run: |setup| {
+            setup.one_test("keyplane-mempool", "rounds", &["every"], &[("KEYPLANE_TEST_ROUNDS", "200")])
+        },
     },
     Step {
         name: "fuzz",

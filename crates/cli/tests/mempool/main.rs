@@ -5,3 +5,4 @@ mod commands;
 mod doors;
 mod failover;
 mod node;
+mod rounds;
