@@ -80,7 +80,7 @@ fn start(server: &Server, world: &World, place: usize) -> Node {
 /// Grows the chain, forks it, and kills nodes, until everything is sent.
 fn disturb(server: &Server, world: &World, nodes: &mut [Option<Node>], mut rng: Rng) -> usize {
     let mut kills = 0;
-    while world.sending.load(Ordering::Relaxed) > 0 || kills < 4 {
+    while world.sending.load(Ordering::Relaxed) > 0 || kills < 5 {
         thread::sleep(Duration::from_millis(rng.u64(50..150)));
         {
             let mut chain = world.chain.lock().unwrap();
@@ -89,7 +89,7 @@ fn disturb(server: &Server, world: &World, nodes: &mut [Option<Node>], mut rng: 
             }
             chain.grow(rng.usize(..60));
         }
-        if rng.u8(..6) == 0 {
+        if rng.u8(..3) == 0 {
             let place = rng.usize(..3);
             *world.nodes[place].lock().unwrap() = None;
             nodes[place].take().unwrap().signal("-KILL");
@@ -161,6 +161,8 @@ fn send(world: &World, seed: u64, txs: u64) {
             }
         }
         world.accepted.lock().unwrap().push(tx.hash);
+        // Not so fast that all is over before somebody dies.
+        thread::sleep(Duration::from_millis(3));
         // What is accepted reaches the one who makes the blocks.
         world.chain.lock().unwrap().offer(tx.hash);
     }
@@ -201,17 +203,16 @@ fn settle(server: &Server, world: &World, kills: usize, txs: u64) {
         let counts = runtime.block_on(pool.counts()).map_err(|error| error.to_string())?;
         if counts.pending + counts.inflight == 0 { Ok(()) } else { Err(format!("{counts:?}")) }
     });
-    let page = runtime.block_on(pool.dump_finalized(0, 100_000)).unwrap();
-    let accepted = world.accepted.lock().unwrap().clone();
-    // While the chain stands still, the pool comes to its end.
-    let chain = world.chain.lock().unwrap();
-    let tip = chain.blocks().last().unwrap().height;
+    // Nobody else makes blocks any more.
+    let blocks = world.chain.lock().unwrap().blocks().to_vec();
+    let tip = blocks.last().unwrap().height;
     until("the last block is applied", || match runtime.block_on(pool.tip()) {
         Ok(Some(found)) if found.height == tip => Ok(()),
         found => Err(format!("{found:?} and not {tip}")),
     });
-    let truth: HashMap<TxHash, (Point, u64)> = chain
-        .blocks()
+    let page = runtime.block_on(pool.dump_finalized(0, 100_000)).unwrap();
+    let accepted = world.accepted.lock().unwrap().clone();
+    let truth: HashMap<TxHash, (Point, u64)> = blocks
         .iter()
         .flat_map(|block| block.txs.iter().map(|tx| (*tx, (block.point, block.height))))
         .collect();
