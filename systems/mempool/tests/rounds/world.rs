@@ -86,11 +86,16 @@ async fn drive(seed: u64, book: Shared, found: Arc<Mutex<Found>>) -> turmoil::Re
     let pool = open("chain", 0).await;
     // Everything is sent, offered and either on the chain for long or missed for long.
     for _ in 0..600 {
-        sleep(BLOCK).await;
         book.lock().unwrap().chain.grow(1000);
+        sleep(BLOCK).await;
+        // First the tip: what is counted after it is what the whole chain has made of it.
+        let applied = pool.tip().await?.map(|tip| tip.point);
         let counts = pool.counts().await?;
-        let sent = book.lock().unwrap().all_sent();
-        if sent && counts.pending == 0 && counts.inflight == 0 {
+        let (sent, tip) = {
+            let book = book.lock().unwrap();
+            (book.all_sent(), book.chain.blocks().last().map(|block| block.point))
+        };
+        if sent && applied == tip && counts.pending == 0 && counts.inflight == 0 {
             break;
         }
     }
