@@ -23,6 +23,7 @@ pub mod model;
 pub mod ports;
 pub mod run;
 pub mod state;
+mod store;
 
 /// Typed keys of the contract.
 pub mod keys {
@@ -38,3 +39,4 @@ pub(crate) mod scripts {
 pub use model::{Block, BlockHash, ChainEvent, Point, Stage, Status, Tx, TxHash};
 pub use run::Node;
 pub use state::{Limits, Pool, Settings};
+pub use store::MempoolStore;
