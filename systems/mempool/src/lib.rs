@@ -24,6 +24,7 @@ pub mod ports;
 pub mod run;
 pub mod state;
 mod store;
+pub mod told;
 
 /// Typed keys of the contract.
 pub mod keys {

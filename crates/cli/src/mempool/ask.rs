@@ -1,6 +1,6 @@
 //! `keyplane mempool status` and `leader`.
 
-use keyplane_mempool::{Status, TxHash};
+use keyplane_mempool::{Status, TxHash, told};
 use serde_json::{Value, json};
 
 use super::{Site, unread};
@@ -30,15 +30,10 @@ pub(super) async fn status(hashes: &[String], given: &Given, output: &Output) ->
 
 /// A transaction as JSON tells it.
 pub(super) fn shown(hash: &TxHash, status: Option<&Status>) -> Value {
-    let Some(status) = status else { return json!({ "hash": hash.to_string(), "stage": "unknown" }) };
-    json!({
-        "hash": hash.to_string(),
-        "stage": status.stage.word(),
-        "confirmations": status.confirmations,
-        "non_confirmations": status.non_confirmations,
-        "confirmed_at": status.confirmed_at.map(|at| json!({ "slot": at.slot, "hash": at.hash.to_string() })),
-        "version": status.version,
-    })
+    match status {
+        Some(status) => told::status(hash, status),
+        None => json!({ "hash": hash.to_string(), "stage": "unknown" }),
+    }
 }
 
 /// The same as a row.

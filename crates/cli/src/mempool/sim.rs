@@ -73,6 +73,7 @@ fn board(picture: &Picture) -> String {
     }
     let totals: Vec<String> = picture
         .totals
+        .named()
         .iter()
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
@@ -116,6 +117,6 @@ fn as_json(picture: &Picture) -> Value {
         "pending": picture.counts.pending,
         "inflight": picture.counts.inflight,
         "finalized": picture.counts.finalized,
-        "totals": picture.totals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "totals": picture.totals.named().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
     })
 }

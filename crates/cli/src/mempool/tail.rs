@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyplane_kit::events::{Event, EventId, Gap, Position};
-use serde_json::json;
+use keyplane_mempool::told;
 
 use super::{Site, unread};
 use crate::args::Given;
@@ -54,37 +54,31 @@ fn position(text: &str) -> Result<Position, Failure> {
 fn tell(event: &Event, output: &Output) -> Result<(), Failure> {
     let word = |field| event.text(field).unwrap_or_default();
     if output.json {
-        return output.record(&json!({
-            "id": event.id.to_string(),
-            "hash": word("hash"),
-            "stage": word("stage"),
-            "from": word("from"),
-            "version": word("version").parse::<u64>().ok(),
-            "height": word("height").parse::<u64>().ok(),
-            "reason": word("reason"),
-            "by": word("by"),
-        }));
+        return output.record(&told::event(event));
+    }
+    let mut behind = match word("from") {
+        "" => word("reason").to_owned(),
+        from => format!("was {from}, {}", word("reason")),
+    };
+    if !word("height").is_empty() {
+        behind.push_str(&format!(" at {}", word("height")));
     }
     output.line(format!(
-        "{FAINT}{}{FAINT:#}  {KEY}{}{KEY:#}  {NAME}{:<12}{NAME:#} {FAINT}was {}, {} at {}, by {}{FAINT:#}",
+        "{FAINT}{}{FAINT:#}  {KEY}{}{KEY:#}  {NAME}{:<12}{NAME:#} {FAINT}{behind}, by {}{FAINT:#}",
         event.id,
         word("hash"),
         word("stage"),
-        word("from"),
-        word("reason"),
-        word("height"),
         word("by"),
     ))
 }
 
 fn tell_gap(gap: Gap, output: &Output) -> Result<(), Failure> {
-    let (kind, missed) = match gap {
-        Gap::Missed(count) => ("missed", Some(count)),
-        Gap::Restarted => ("restarted", None),
-    };
     if output.json {
-        return output.record(&json!({ "gap": kind, "events": missed }));
+        return output.record(&told::gap(gap));
     }
-    let what = missed.map_or("the log began anew".to_owned(), |count| format!("{count} events are gone"));
+    let what = match gap {
+        Gap::Missed(count) => format!("{count} events are gone"),
+        Gap::Restarted => "the log began anew".to_owned(),
+    };
     output.line(format!("{WARN}gap{WARN:#}  {what}"))
 }

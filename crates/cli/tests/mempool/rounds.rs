@@ -226,6 +226,6 @@ fn settle(server: &Server, world: &World, kills: usize, txs: u64) {
         let status = status.unwrap();
         assert_eq!((status.stage, status.confirmations), (Stage::Finalized, tip - truth[tx].1 + 1));
     }
-    let totals: HashMap<String, u64> = runtime.block_on(pool.totals()).unwrap().into_iter().collect();
+    let totals = runtime.block_on(pool.pulse()).unwrap().totals;
     println!("{txs} transactions, {kills} kills, tip {tip}, {totals:?}");
 }

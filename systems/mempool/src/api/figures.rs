@@ -11,7 +11,7 @@ use crate::run::Node;
 const STALLED: Duration = Duration::from_secs(120);
 
 pub(super) async fn metrics(node: &Node) -> Vec<Family> {
-    let (pulse, totals) = (node.pool().pulse().await, node.pool().totals().await);
+    let pulse = node.pool().pulse().await;
     let is_watcher = u64::from(node.watch().fence().is_some());
     let answers = u64::from(pulse.is_ok());
     let one = |name: &str, help: &str, value: f64| Family::gauge(name, help, [Sample::number(value)]);
@@ -50,15 +50,13 @@ pub(super) async fn metrics(node: &Node) -> Vec<Family> {
                 "Terms that began.",
                 [Sample::count(pulse.terms)],
             ),
+            Family::counter(
+                "keyplane_mempool_transactions_total",
+                "What was counted so far.",
+                pulse.totals.named().map(|(what, count)| Sample::count(count).label("what", what)),
+            ),
         ]);
     }
-    let totals = totals.unwrap_or_default();
-    let samples = totals.iter().map(|(what, count)| Sample::count(*count).label("what", what.clone()));
-    families.push(Family::counter(
-        "keyplane_mempool_transactions_total",
-        "What was counted so far.",
-        samples,
-    ));
     families
 }
 

@@ -6,8 +6,9 @@ use keyplane_http::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Api, away, unread};
-use crate::model::{Status, TxHash};
+use super::{Api, unread};
+use crate::model::TxHash;
+use crate::told;
 
 /// Of a page, unless it is said.
 const PAGE: u32 = 100;
@@ -18,7 +19,7 @@ const MOST: u32 = 1000;
 pub(super) async fn status(State(api): State<Api>, Path(hash): Path<String>) -> Result<Json<Value>, Refusal> {
     let hash = read_hash(&hash)?;
     let status = api.node.pool().check_status(&hash).await.map_err(|error| unread(&error))?;
-    status.map(|status| Json(shown(&hash, &status))).ok_or_else(|| {
+    status.map(|status| Json(told::status(&hash, &status))).ok_or_else(|| {
         Refusal::not_found(format!("the pool does not know {hash}"))
             .help("it may have been trimmed, or never sent here")
     })
@@ -26,17 +27,6 @@ pub(super) async fn status(State(api): State<Api>, Path(hash): Path<String>) -> 
 
 pub(super) fn read_hash(text: &str) -> Result<TxHash, Refusal> {
     text.parse().map_err(|error: crate::model::NotAHash| Refusal::bad_request(error.to_string()))
-}
-
-fn shown(hash: &TxHash, status: &Status) -> Value {
-    json!({
-        "hash": hash.to_string(),
-        "stage": status.stage.word(),
-        "confirmations": status.confirmations,
-        "non_confirmations": status.non_confirmations,
-        "confirmed_at": status.confirmed_at.map(|at| json!({ "slot": at.slot, "hash": at.hash.to_string() })),
-        "version": status.version,
-    })
 }
 
 #[derive(Deserialize)]
@@ -83,7 +73,7 @@ pub(super) async fn finalized(
             "stage": entry.stage.word(),
             "confirmations": entry.confirmations,
             "non_confirmations": entry.non_confirmations,
-            "confirmed_at": entry.confirmed_at.map(|at| json!({ "slot": at.slot, "hash": at.hash.to_string() })),
+            "confirmed_at": entry.confirmed_at.as_ref().map(told::point),
         })
     };
     Ok(Json(json!({
@@ -94,7 +84,7 @@ pub(super) async fn finalized(
 }
 
 pub(super) async fn leader(State(api): State<Api>) -> Result<Json<Value>, Refusal> {
-    let pulse = api.node.pool().pulse().await.map_err(|error| away(&error))?;
+    let pulse = api.node.pool().pulse().await.map_err(|error| unread(&error))?;
     Ok(Json(json!({
         "watcher": pulse.watcher,
         "this_node": api.node.pool().node_id(),

@@ -9,12 +9,12 @@ use axum::response::Response;
 use futures_core::Stream;
 use keyplane_http::live::Event;
 use keyplane_http::{Live, Refusal};
-use keyplane_kit::events::{EventId, Gap, Position};
-use serde_json::json;
+use keyplane_kit::events::{EventId, Position};
 use tokio::sync::mpsc;
 
 use super::{Api, away};
 use crate::state::Pool;
+use crate::told;
 
 /// Events that wait for a slow client; what comes after them waits in the store.
 const AHEAD: usize = 64;
@@ -52,26 +52,11 @@ async fn follow(pool: Pool, position: Position, tell: mpsc::Sender<Event>) {
         for (place, event) in batch.events.iter().enumerate() {
             let id = event.id.to_string();
             for (_, gap) in batch.gaps.iter().filter(|(before, _)| *before == place) {
-                let missed = match gap {
-                    Gap::Missed(count) => json!({ "missed": count }),
-                    Gap::Restarted => json!({ "restarted": true }),
-                };
-                if tell.send(Event::new(id.clone(), "gap", missed)).await.is_err() {
+                if tell.send(Event::new(id.clone(), "gap", told::gap(*gap))).await.is_err() {
                     return;
                 }
             }
-            let word = |field| event.text(field).unwrap_or_default();
-            let number = |field| word(field).parse::<u64>().ok();
-            let data = json!({
-                "hash": word("hash"),
-                "stage": word("stage"),
-                "from": word("from"),
-                "version": number("version"),
-                "height": number("height"),
-                "reason": word("reason"),
-                "by": word("by"),
-            });
-            if tell.send(Event::new(id, "stage", data)).await.is_err() {
+            if tell.send(Event::new(id, "stage", told::event(event))).await.is_err() {
                 return;
             }
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::chain::Point;
 use super::hash::BlockHash;
 
-/// Version and height of a transaction, and where or how often. As text: `4 1405105 57867490:5f2b…`.
+/// Version and height of a transaction, and where or how often. As text: `4 1405105 57867490:5f2b…`, or `-` in the third place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// Goes up with every move.
@@ -48,7 +48,7 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.version, self.height)?;
         match self.detail {
-            Detail::None => Ok(()),
+            Detail::None => f.write_str(" -"),
             Detail::At(Point { slot, hash }) => write!(f, " {slot}:{hash}"),
             Detail::Missed(blocks) => write!(f, " {blocks}"),
         }
@@ -57,7 +57,7 @@ impl fmt::Display for Mark {
 
 /// A text that is no mark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a mark, such as `4 1405105`")]
+#[error("`{0}` is not a mark, such as `4 1405105 -`")]
 pub struct NotAMark(String);
 
 impl FromStr for Mark {
@@ -71,12 +71,14 @@ impl FromStr for Mark {
 fn read(text: &str) -> Option<Mark> {
     let mut words = text.split(' ');
     let (version, height) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    let detail = match words.next().map(|word| word.split_once(':').ok_or(word)) {
-        None => Detail::None,
-        Some(Ok((slot, hash))) => {
-            Detail::At(Point { slot: slot.parse().ok()?, hash: hash.parse::<BlockHash>().ok()? })
-        }
-        Some(Err(blocks)) => Detail::Missed(blocks.parse().ok()?),
+    let detail = match words.next()? {
+        "-" => Detail::None,
+        word => match word.split_once(':') {
+            Some((slot, hash)) => {
+                Detail::At(Point { slot: slot.parse().ok()?, hash: hash.parse::<BlockHash>().ok()? })
+            }
+            None => Detail::Missed(word.parse().ok()?),
+        },
     };
     words.next().is_none().then_some(Mark { version, height, detail })
 }

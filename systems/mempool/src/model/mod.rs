@@ -5,6 +5,7 @@
 //! states what it expects to find, so that a plan that is no longer true is refused as a whole.
 
 mod chain;
+mod entry;
 mod hash;
 mod mark;
 mod plan;
@@ -15,10 +16,12 @@ mod tx;
 mod window;
 
 pub use chain::{Block, ChainEvent, Point};
+pub(crate) use entry::tail as entry_tail;
+pub use entry::{Entry, Known, NotAnEntry};
 pub use hash::{BlockHash, NotAHash, TxHash};
 pub use mark::{Detail, Mark};
 pub use plan::{
-    Applied, Change, Due, Known, Move, Reason, Thresholds, Undone, expire, include, retry, settle, undo,
+    Applied, Change, Due, Move, Reason, Thresholds, Undone, expire, include, retry, settle, undo,
 };
 pub use record::{FinalizedEntry, InflightRecord, Payload, RecordError};
 pub use stage::Stage;

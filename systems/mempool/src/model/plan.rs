@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::chain::{Block, Point};
+use super::entry::Known;
 use super::hash::{BlockHash, TxHash};
 use super::mark::{Detail, Mark};
 use super::record::{frame_finalized, frame_inflight};
@@ -43,15 +44,6 @@ impl Thresholds {
             Stage::Pending | Stage::Finalized | Stage::Dropped => None,
         }
     }
-}
-
-/// What the store knows of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
-    /// Its stage.
-    pub stage: Stage,
-    /// Its mark.
-    pub mark: Mark,
 }
 
 /// Why a transaction moves.
@@ -307,17 +299,14 @@ fn is_as_left(now: &Mark, before: &Mark, block: Option<Point>) -> bool {
     }
 }
 
-/// Gives up what waited too long and is not on the chain.
+/// Gives up what waited too long to be offered.
 #[must_use]
-pub fn expire(old: &[(TxHash, Known)], tip: Option<u64>, thresholds: Thresholds) -> Vec<Move> {
+pub fn expire(old: &[(TxHash, Known)], thresholds: Thresholds) -> Vec<Move> {
     let give_up = |(tx, from): &(TxHash, Known)| {
-        let misses = match from.stage {
-            Stage::Pending => 0,
-            Stage::Propagated | Stage::Acknowledged => missed(&from.mark, tip),
-            _ => return None,
-        };
-        let mark = from.mark.next(from.mark.height, Detail::Missed(misses));
-        Some(Move::new(*tx, *from, Stage::Dropped, mark, thresholds, Reason::Age))
+        (from.stage == Stage::Pending).then(|| {
+            let mark = from.mark.next(from.mark.height, Detail::Missed(0));
+            Move::new(*tx, *from, Stage::Dropped, mark, thresholds, Reason::Age)
+        })
     };
     old.iter().filter_map(give_up).collect()
 }

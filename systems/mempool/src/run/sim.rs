@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::node::Node;
 use crate::model::{ChainEvent, Point};
 use crate::ports::{SimChain, SimWallet};
-use crate::state::{Counts, OpenError, Pool, ReadError, Settings};
+use crate::state::{Counts, OpenError, Pool, ReadError, Settings, Totals};
 
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 
@@ -60,7 +60,7 @@ pub struct Picture {
     /// How many transactions are where.
     pub counts: Counts,
     /// Totals of the pool: received, finalized, dropped, rolled back, corrected.
-    pub totals: Vec<(String, u64)>,
+    pub totals: Totals,
     /// The chain's height.
     pub height: u64,
     /// The pool's.
@@ -120,12 +120,11 @@ impl Sim {
 
     /// What is to be seen now.
     pub async fn picture(&self) -> Result<Picture, ReadError> {
-        let counts = self.pool.counts().await?;
-        let totals = self.pool.totals().await?;
+        let pulse = self.pool.pulse().await?;
         let applied = self.pool.tip().await?.map(|tip| tip.height);
         Ok(Picture {
-            counts,
-            totals,
+            counts: pulse.counts,
+            totals: pulse.totals,
             applied,
             members: lock(&self.shared.members).clone(),
             height: lock(&self.shared.chain).blocks().last().map_or(0, |block| block.height),

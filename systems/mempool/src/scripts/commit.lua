@@ -1,43 +1,42 @@
 -- mempool/commit v1: carry out a plan of the watcher, all of it or nothing: move transactions, set the tip, trim what is finished.
 -- keys: watcher_lock_fence(r) tip(w) applied(w) stage(rw) pending(rw) inflight(w) finalized(w) finalized_index(rw)
---   seq(w) due(rw) received(w) inputs(rw) stats(rw) events(w) payload(rw)...
+--   seq(w) due(rw) inputs(rw) stats(rw) events(w) payload(rw)...
 -- args: fence, commits, node, most_events, ttl(payload), height, slot, block, changes, forget, base, plan...
 -- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payload", hash}
 -- repeat: safe
 
 local call = redis.call
 -- include: events.lua
+-- include: stage.lua
 -- include: pending.lua
 
--- plan: a number of moves, eleven values for each; a number of trims, a hash for each; hashes that nobody knows.
-local MOVE, first = 11, 13
+-- plan: a number of moves, nine values for each; a number of trims, a hash for each; hashes that nobody knows.
+local MOVE, first = 9, 13
 local height, moves = ARGV[6], tonumber(ARGV[12])
 local after_moves = first + moves * MOVE
 local trims = tonumber(ARGV[after_moves])
 
 -- Conditions first: a script that has written cannot take it back.
 if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
-local stats = call('HMGET', KEYS[13], 'commits', 'last_event')
-if (stats[1] or '0') ~= ARGV[2] then return {'changed'} end
-local payloads, spends = {}, {}
+if (call('HGET', KEYS[12], 'commits') or '0') ~= ARGV[2] then return {'changed'} end
+local payloads, txs = {}, {}
 for i = 1, moves do
   local at = first + (i - 1) * MOVE
-  local hash = ARGV[at + 1]
-  local known = call('HMGET', KEYS[4], hash, hash .. ':mark', hash .. ':tx')
-  if known[1] ~= ARGV[at + 2] or known[2] ~= ARGV[at + 3] then return {'changed'} end
-  local payload = ARGV[at + 10]
+  local from = ARGV[at + 2] .. ' '
+  local entry = call('HGET', KEYS[4], ARGV[at + 1])
+  if not entry or string.sub(entry, 1, #from) ~= from then return {'changed'} end
+  local payload = ARGV[at + 8]
   if payload == '' then
-    payload = call('GET', KEYS[14 + i])
-    if not payload then return {'payload', hash} end
+    payload = call('GET', KEYS[13 + i])
+    if not payload then return {'payload', ARGV[at + 1]} end
   end
-  payloads[i], spends[i] = payload, known[3] or '0'
+  payloads[i], txs[i] = payload, string.sub(entry, #from + 1)
 end
 for i = after_moves + 1 + trims, #ARGV do
   if call('HEXISTS', KEYS[4], ARGV[i]) == 1 then return {'changed'} end
 end
 
-local ms = now()
-local time, number = newest(stats[2], ms)
+local time = now()
 local add = {}
 local function count(name, by)
   add[name] = (add[name] or 0) + by
@@ -48,9 +47,10 @@ local base = tonumber(ARGV[11])
 if base then
   local early = call('ZRANGE', KEYS[10], 0, -1, 'WITHSCORES')
   for i = 1, #early, 2 do
-    local mark = string.match(early[i], ':(.*)$') .. ':mark'
+    local hash = string.match(early[i], ':(.*)$')
+    local stage, version, _, tx = read_stage(call('HGET', KEYS[4], hash))
     call('ZADD', KEYS[10], early[i + 1] + base, early[i])
-    call('HSET', KEYS[4], mark, string.match(call('HGET', KEYS[4], mark), '^%d+') .. ' ' .. ARGV[11])
+    call('HSET', KEYS[4], hash, stage .. ' ' .. version .. ' ' .. ARGV[11] .. ' - ' .. tx)
   end
 end
 
@@ -68,38 +68,41 @@ local function strike(hash)
   return seq
 end
 
-local function finish(hash, entry, payload, spent, stage)
+-- Of a transaction: when it was received, its size, the inputs that it spends.
+local function size(tx)
+  return tonumber(string.match(tx, '^%d+ (%d+)'))
+end
+
+local function finish(hash, entry, payload, tx, stage)
   strike(hash)
   local seq = string.format('%d', call('INCR', KEYS[9]))
   call('ZADD', KEYS[7], seq, entry)
   call('HSET', KEYS[8], hash, seq)
   call('PEXPIRE', payload, ARGV[5])
-  call('ZREM', KEYS[11], hash)
-  for input in string.gmatch(spent, '%S+#%d+') do
-    if call('HGET', KEYS[12], input) == hash then call('HDEL', KEYS[12], input) end
+  for input in string.gmatch(tx, '%x+#%d+') do
+    if call('HGET', KEYS[11], input) == hash then call('HDEL', KEYS[11], input) end
   end
-  count('count', -1)
-  count('bytes', -tonumber(string.match(spent, '^%d+')))
+  count('bytes', -size(tx))
   count(stage, 1)
 end
 
-local function reopen(hash, payload, spent)
+local function reopen(hash, payload, tx)
   strike(hash)
   call('PERSIST', payload)
-  call('ZADD', KEYS[11], ms, hash)
-  for input in string.gmatch(spent, '%S+#%d+') do
-    call('HSETNX', KEYS[12], input, hash)
+  for input in string.gmatch(tx, '%x+#%d+') do
+    call('HSETNX', KEYS[11], input, hash)
   end
-  count('count', 1)
-  count('bytes', tonumber(string.match(spent, '^%d+')))
+  count('bytes', size(tx))
+  count('reopened', 1)
 end
 
 local out, taken, back = {}, 0, {}
 for i = 1, moves do
   local at = first + (i - 1) * MOVE
-  local raw, hash, from, to = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 4]
-  local reason, payload = ARGV[at + 9], KEYS[14 + i]
-  if ARGV[at + 10] ~= '' then call('SET', payload, ARGV[at + 10]) end
+  local raw, hash = ARGV[at], ARGV[at + 1]
+  local from, to = string.match(ARGV[at + 2], '^%a+'), string.match(ARGV[at + 3], '^%a+')
+  local before, behind, reason, payload = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], KEYS[13 + i]
+  if ARGV[at + 8] ~= '' then call('SET', payload, ARGV[at + 8]) end
 
   if from == 'pending' then
     out[raw] = true
@@ -108,23 +111,22 @@ for i = 1, moves do
     call('ZREM', KEYS[10], due[from] .. hash)
     if not inflight[to] then call('HDEL', KEYS[6], raw) end
   elseif not final[to] then
-    reopen(hash, payload, spends[i])
+    reopen(hash, payload, txs[i])
   end
 
   if to == 'pending' then
     back[#back + 1] = raw
   elseif inflight[to] then
-    call('HSET', KEYS[6], raw, ARGV[at + 7] .. payloads[i] .. ARGV[at + 8])
-    call('ZADD', KEYS[10], ARGV[at + 6], due[to] .. hash)
+    call('HSET', KEYS[6], raw, before .. payloads[i] .. behind)
+    call('ZADD', KEYS[10], ARGV[at + 4], due[to] .. hash)
   else
-    finish(hash, ARGV[at + 7] .. payloads[i] .. ARGV[at + 8], payload, spends[i], to)
+    finish(hash, before .. payloads[i] .. behind, payload, txs[i], to)
   end
 
-  call('HSET', KEYS[4], hash, to, hash .. ':mark', ARGV[at + 5])
+  call('HSET', KEYS[4], hash, ARGV[at + 3] .. ' ' .. txs[i])
   if reason == 'corrected' then count('corrected', 1) end
   if reason == 'undo' then count('rolled_back', 1) end
-  number = number + 1
-  tell(KEYS[14], ARGV[4], event_id(time, number), hash, to, from, string.match(ARGV[at + 5], '^%d+'), height, reason, ARGV[3])
+  tell(KEYS[13], ARGV[4], hash, to, from, string.match(ARGV[at + 3], '^%a+ (%d+)'), height, reason, ARGV[3], time)
 end
 take_out(KEYS[5], out, taken)
 -- To the head, the first one last: parents go before their children, and before whatever was received after them.
@@ -135,22 +137,21 @@ end
 for i = 1, trims do
   local hash = ARGV[after_moves + i]
   local seq = strike(hash)
-  if seq then call('HSET', KEYS[13], 'trimmed_to', seq) end
-  if final[call('HGET', KEYS[4], hash)] then
-    call('HDEL', KEYS[4], hash, hash .. ':mark', hash .. ':tx')
-    call('DEL', KEYS[14 + moves + i])
+  if seq then call('HSET', KEYS[12], 'trimmed_to', seq) end
+  if final[string.match(call('HGET', KEYS[4], hash) or '', '^%a+')] then
+    call('HDEL', KEYS[4], hash)
+    call('DEL', KEYS[13 + moves + i])
   end
 end
 
 if ARGV[9] ~= '' then call('HSET', KEYS[3], height, ARGV[9]) end
 if ARGV[10] ~= '' then call('HDEL', KEYS[3], ARGV[10]) end
 if ARGV[8] ~= '' then
-  call('HSET', KEYS[2], 'height', height, 'slot', ARGV[7], 'hash', ARGV[8], 'applied_at', ms, 'fence', ARGV[1])
+  call('HSET', KEYS[2], 'height', height, 'slot', ARGV[7], 'hash', ARGV[8], 'applied_at', time, 'fence', ARGV[1])
 end
 count('commits', 1)
 for name, by in pairs(add) do
-  if by ~= 0 then call('HINCRBY', KEYS[13], name, by) end
+  if by ~= 0 then call('HINCRBY', KEYS[12], name, by) end
 end
-if moves > 0 then call('HSET', KEYS[13], 'last_event', event_id(time, number)) end
 if height == '' then return {'ok', 0} end
 return {'ok', call('ZCOUNT', KEYS[10], '-inf', height)}

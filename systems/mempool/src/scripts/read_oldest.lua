@@ -1,8 +1,14 @@
--- mempool/read_oldest v1: the unfinished transactions that are older than an age, the oldest first.
--- keys: received(r)
--- args: age, most
--- returns: {hash, ...}
+-- mempool/read_oldest v1: the head of the queue with what is known of each, and the time.
+-- keys: pending(r) stage(r)
+-- args: most
+-- returns: {now, {raw, entry, ...}}
 
-local time = redis.call('TIME')
-local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[1])
-return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', before), 'LIMIT', 0, ARGV[2])
+local call = redis.call
+-- include: hex.lua
+
+local head = {}
+for _, raw in ipairs(call('LRANGE', KEYS[1], 0, ARGV[1] - 1)) do
+  head[#head + 1] = raw
+  head[#head + 1] = call('HGET', KEYS[2], hex(raw))
+end
+return {call('TIME')[1], head}

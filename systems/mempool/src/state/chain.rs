@@ -8,7 +8,7 @@ use keyplane_kit::Fence;
 use keyplane_store::Reply;
 
 use super::error::{ConfirmError, ReadError};
-use super::read::known;
+use super::read::entry;
 use super::{Inner, Pool};
 use crate::model::{
     self, Applied, Block, ChainEvent, Due, FinalizedEntry, InflightRecord, Known, Move, Payload, Point,
@@ -301,7 +301,8 @@ impl Pool {
         Err(ConfirmError::Contended { times: MOST_TRIES })
     }
 
-    /// Drops what is older than the limit and not on the chain: how many. At most some hundreds at a time.
+    /// Drops what has waited longer than the limit: how many. At most some hundreds at a time. What was offered to peers is
+    /// dropped by the blocks that come without it, not by the clock.
     pub async fn expire(&self, fence: &Fence) -> Result<usize, ConfirmError> {
         let old = self.outdated().await?;
         if old.is_empty() {
@@ -310,7 +311,7 @@ impl Pool {
         let view = self.look(0, &old).await?;
         let old: Vec<(TxHash, Known)> =
             old.iter().filter_map(|tx| Some((*tx, *view.known.get(tx)?))).collect();
-        let moves = model::expire(&old, view.tip.map(|tip| tip.height), self.0.settings.thresholds);
+        let moves = model::expire(&old, self.0.settings.thresholds);
         let count = moves.len();
         if count == 0 {
             return Ok(0);
@@ -322,16 +323,27 @@ impl Pool {
         }
     }
 
-    /// The oldest unfinished transactions, if they are older than the limit by the server's clock.
+    /// The head of the queue, as far as it is older than the limit by the server's clock.
     async fn outdated(&self) -> Result<Vec<TxHash>, ConfirmError> {
         let Inner { watcher, names, settings, .. } = &*self.0;
-        let age = u64::try_from(settings.limits.age.as_millis()).unwrap_or(u64::MAX);
+        let age = settings.limits.age.as_secs();
         if age == 0 {
             return Ok(Vec::new());
         }
-        let call = scripts::ReadOldest { received: &names.received, age: age.into(), most: MOST_DUE.into() };
-        let old: Vec<String> = watcher.call(call).await?;
-        Ok(super::read::hashes(&old))
+        let call =
+            scripts::ReadOldest { pending: &names.pending, stage: &names.stage, most: MOST_DUE.into() };
+        let (now, head): (u64, Vec<(Vec<u8>, Option<String>)>) = watcher.call(call).await?;
+        let mut old = Vec::new();
+        for (raw, told) in head {
+            let tx = TxHash::from_slice(&raw)
+                .map_err(|error| ReadError::damaged("pending", "an entry", &error))?;
+            match entry(&tx, told.as_deref())? {
+                Some(entry) if now.saturating_sub(entry.received) > age => old.push(tx),
+                // The queue is in the order of their ages.
+                _ => break,
+            }
+        }
+        Ok(old)
     }
 
     pub(super) async fn block_at(&self, height: u64) -> Result<Option<Applied>, ReadError> {
@@ -372,16 +384,17 @@ impl Pool {
             commits: number(&at, 3),
             finalized: number(&at, 4),
             known: HashMap::with_capacity(txs.len()),
-            due: Vec::with_capacity(due.len() / 3),
+            due: Vec::with_capacity(due.len() / 2),
         };
-        for (tx, told) in txs.iter().zip(asked.chunks(2)) {
-            view.known.extend(known(tx, told)?.map(|known| (*tx, known)));
+        for (tx, told) in txs.iter().zip(&asked) {
+            view.known.extend(entry(tx, told.as_deref())?.map(|entry| (*tx, entry.known)));
         }
-        for told in due.chunks(3) {
+        for told in due.chunks(2) {
             let Some(Some(member)) = told.first() else { continue };
             let due =
                 Due::read(member).ok_or_else(|| ReadError::damaged("due", member, &"no member of it"))?;
-            view.due.extend(known(&due.tx(), &told[1..])?.map(|known| (due, known)));
+            let told = told.get(1).and_then(Option::as_deref);
+            view.due.extend(entry(&due.tx(), told)?.map(|entry| (due, entry.known)));
         }
         Ok(view)
     }
@@ -438,7 +451,6 @@ impl Pool {
             finalized_index: &names.finalized_index,
             seq: &names.seq,
             due: &names.due,
-            received: &names.received,
             inputs: &names.inputs,
             stats: &names.stats,
             events: &names.events,
@@ -525,10 +537,8 @@ fn plan(
         let (before, behind) = one.frame(height);
         plan.push(one.tx.bytes().to_vec().into());
         plan.push(one.tx.to_string().into());
-        plan.push(one.from.stage.word().into());
-        plan.push(one.from.mark.to_string().into());
-        plan.push(one.to.stage.word().into());
-        plan.push(one.to.mark.to_string().into());
+        plan.push(one.from.to_string().into());
+        plan.push(one.to.to_string().into());
         plan.push(one.due.map_or_else(String::new, |due| due.to_string()).into());
         plan.push(before.into());
         plan.push(behind.into());

@@ -22,7 +22,7 @@ use crate::model::Thresholds;
 
 pub use chain::{Confirmed, Tip};
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
-pub use pulse::Pulse;
+pub use pulse::{Pulse, Totals};
 pub use read::{Counts, Finished, Inflight, Page, Pending};
 pub use receive::{Limit, Received};
 pub use stages::Marked;
@@ -43,7 +43,7 @@ pub struct Limits {
     pub bytes: u64,
     /// Bytes of one transaction.
     pub tx_bytes: u64,
-    /// How long one may wait without being on the chain. Zero: for ever.
+    /// How long one may wait to be offered. Zero: for ever.
     pub age: Duration,
 }
 

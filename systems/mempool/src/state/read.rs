@@ -5,7 +5,7 @@ use keyplane_store::Error;
 
 use super::error::ReadError;
 use super::{Inner, Pool};
-use crate::model::{FinalizedEntry, InflightRecord, Known, Payload, Stage, Status, TxHash};
+use crate::model::{Entry, FinalizedEntry, InflightRecord, Payload, Status, TxHash};
 use crate::scripts;
 
 /// A transaction that waits.
@@ -64,10 +64,6 @@ pub struct Counts {
     pub finalized: u64,
 }
 
-/// Counters that only go up.
-const TOTALS: [&str; 8] =
-    ["received", "duplicates", "conflicts", "full", "finalized", "dropped", "rolled_back", "corrected"];
-
 /// Records that are asked for in one round trip.
 const BATCH: u64 = 256;
 
@@ -85,16 +81,6 @@ impl Pool {
         let counts = node.run_all(commands).await?;
         let count = |at: usize| counts.get(at).copied().unwrap_or_default();
         Ok(Counts { pending: count(0), inflight: count(1), finalized: count(2) })
-    }
-
-    /// What was counted so far: accepted, refused, finished, undone.
-    pub async fn totals(&self) -> Result<Vec<(String, u64)>, Error> {
-        let Inner { node, names, .. } = &*self.0;
-        let fields = node.run(names.stats.hmget(TOTALS)).await?;
-        let number = |field: Option<Vec<u8>>| {
-            field.and_then(|text| String::from_utf8(text).ok()?.parse().ok()).unwrap_or_default()
-        };
-        Ok(TOTALS.iter().map(|name| (*name).to_owned()).zip(fields.into_iter().map(number)).collect())
     }
 
     /// The oldest pending transactions, in the order of the queue. They stay there.
@@ -132,11 +118,11 @@ impl Pool {
             hashes: texts.iter().map(Arg::from).collect(),
         };
         let (tip, told): (Option<u64>, Vec<Option<String>>) = node.call(call).await?;
-        let status = |(tx, told): (&TxHash, &[Option<String>])| {
-            let known = known(tx, told)?;
-            Ok(known.map(|known| Status::derive(known.stage, &known.mark, tip)))
+        let status = |(tx, told): (&TxHash, &Option<String>)| {
+            let entry = entry(tx, told.as_deref())?;
+            Ok(entry.map(|entry| Status::derive(entry.known.stage, &entry.known.mark, tip)))
         };
-        txs.iter().zip(told.chunks(2)).map(status).collect()
+        txs.iter().zip(&told).map(status).collect()
     }
 
     /// The record of a transaction that is propagated, acknowledged or confirmed.
@@ -203,12 +189,10 @@ impl Pool {
     }
 }
 
-/// Stage and mark, as two texts or none.
-pub(super) fn known(tx: &TxHash, told: &[Option<String>]) -> Result<Option<Known>, ReadError> {
-    let [Some(stage), Some(mark)] = told else { return Ok(None) };
-    let stage: Stage = stage.parse().map_err(|error| ReadError::damaged("stage", tx.to_string(), &error))?;
-    let mark = mark.parse().map_err(|error| ReadError::damaged("stage", tx.to_string(), &error))?;
-    Ok(Some(Known { stage, mark }))
+/// What is known of a transaction.
+pub(super) fn entry(tx: &TxHash, told: Option<&str>) -> Result<Option<Entry>, ReadError> {
+    let read = |text: &str| text.parse().map_err(|error| ReadError::damaged("stage", tx.to_string(), &error));
+    told.map(read).transpose()
 }
 
 /// Hashes that a script told; it was given them.

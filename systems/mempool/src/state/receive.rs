@@ -7,7 +7,7 @@ use keyplane_store::Reply;
 
 use super::error::ReceiveError;
 use super::{Inner, Pool};
-use crate::model::{Stage, Tx};
+use crate::model::{Stage, Tx, entry_tail};
 use crate::scripts;
 
 /// A limit of the pool.
@@ -51,25 +51,20 @@ impl Pool {
             return Err(ReceiveError::TooLarge { size, max: limits.tx_bytes });
         }
         let inputs: Vec<String> = tx.inputs.iter().map(ToString::to_string).collect();
-        let mut spends = size.to_string();
-        for input in &inputs {
-            spends.push(' ');
-            spends.push_str(input);
-        }
         let told: Vec<Reply> = node
             .call(scripts::Receive {
                 pending: &names.pending,
                 payload: &names.payload(&tx.hash),
                 stage: &names.stage,
                 inputs: &names.inputs,
-                received: &names.received,
+                inflight: &names.inflight,
                 stats: &names.stats,
                 events: &names.events,
                 hash: tx.hash.to_string().into(),
                 raw: tx.hash.bytes().into(),
                 bytes: tx.payload.to_cbor().into(),
                 size: size.into(),
-                spends: spends.into(),
+                spends: entry_tail(size, &inputs).into(),
                 most_count: limits.count.into(),
                 most_bytes: limits.bytes.into(),
                 most_events: (*most_events).into(),

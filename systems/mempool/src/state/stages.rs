@@ -33,7 +33,6 @@ impl Pool {
             stage: &names.stage,
             tip: &names.tip,
             due: &names.due,
-            stats: &names.stats,
             events: &names.events,
             payload: payloads.iter().collect(),
             drop_after: settings.thresholds.drop.into(),
@@ -55,7 +54,6 @@ impl Pool {
         let call = scripts::MarkAcknowledged {
             inflight: &names.inflight,
             stage: &names.stage,
-            stats: &names.stats,
             events: &names.events,
             most_events: (*most_events).into(),
             node: id.into(),
