@@ -1,12 +1,13 @@
 //! One server: a connection that all operations share, made again when it is lost, and a few more for blocking ones.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use rustc_hash::FxHashSet;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backoff::Backoff;
@@ -39,7 +40,10 @@ pub(crate) enum Finder {
 pub(crate) struct Node {
     context: Arc<Context>,
     finder: Finder,
-    link: watch::Sender<Link>,
+    link: RwLock<Link>,
+    /// Of a change of the link. Wakes in the order of waiting; a watch wakes in a drawn one, and then no simulation would
+    /// be the same twice.
+    changed: Notify,
     generations: AtomicU64,
     probing: AtomicBool,
     failures: Arc<FailuresInARow>,
@@ -57,7 +61,7 @@ pub(crate) struct Lent {
     generation: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Link {
     Up(Arc<Up>),
     Down(Down),
@@ -126,7 +130,8 @@ impl Node {
             failures: context.metrics.server(),
             context: Arc::clone(context),
             finder,
-            link: watch::Sender::new(Link::Down(down)),
+            link: RwLock::new(Link::Down(down)),
+            changed: Notify::new(),
             generations: AtomicU64::new(0),
             probing: AtomicBool::new(false),
             idle: Mutex::default(),
@@ -140,9 +145,26 @@ impl Node {
         matches!(self.finder, Finder::Sentinels(_))
     }
 
+    fn link(&self) -> Link {
+        self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it was set: not if it had to be this generation's and is another's by now.
+    fn set_link(&self, generation: Option<u64>, link: Link) -> bool {
+        let mut now = self.link.write().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |generation| matches!(&*now, Link::Up(up) if up.generation == generation);
+        if !generation.is_none_or(is_it) {
+            return false;
+        }
+        *now = link;
+        drop(now);
+        self.changed.notify_waiters();
+        true
+    }
+
     /// The shared connection, when it is there.
     pub(crate) fn up_now(&self) -> Option<Arc<Up>> {
-        match &*self.link.borrow() {
+        match &*self.link.read().unwrap_or_else(PoisonError::into_inner) {
             Link::Up(up) => Some(Arc::clone(up)),
             Link::Down(_) => None,
         }
@@ -153,13 +175,15 @@ impl Node {
         if let Some(up) = self.up_now() {
             return Ok(up);
         }
-        let mut changes = self.link.subscribe();
         loop {
-            let down = match &*changes.borrow_and_update() {
-                Link::Up(up) => return Ok(Arc::clone(up)),
-                Link::Down(down) => down.clone(),
+            // Before the look, so that no change after it is missed.
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let down = match self.link() {
+                Link::Up(up) => return Ok(up),
+                Link::Down(down) => down,
             };
-            if down.refused || !matches!(timeout_at(until, changes.changed()).await, Ok(Ok(()))) {
+            if down.refused || timeout_at(until, changed).await.is_err() {
                 return Err(down);
             }
         }
@@ -171,15 +195,10 @@ impl Node {
     }
 
     fn lost_generation(self: &Arc<Self>, generation: u64, why: &str) {
-        let changed = self.link.send_if_modified(|link| match link {
-            Link::Up(up) if up.generation == generation => {
-                let address = up.address.to_string();
-                *link = Link::Down(Down { why: why.into(), address, refused: false });
-                true
-            }
-            _ => false,
-        });
-        if changed {
+        let address = self.up_now().filter(|up| up.generation == generation).map(|up| up.address.to_string());
+        if let Some(address) = address
+            && self.set_link(Some(generation), Link::Down(Down { why: why.into(), address, refused: false }))
+        {
             self.context.metrics.connection_lost();
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
             self.connect_in_background();
@@ -333,9 +352,9 @@ impl Node {
 
     /// Where it is, as far as anyone knows.
     pub(crate) fn shown(&self) -> String {
-        match &*self.link.borrow() {
+        match self.link() {
             Link::Up(up) => up.address.to_string(),
-            Link::Down(down) => down.address.clone(),
+            Link::Down(down) => down.address,
         }
     }
 }
@@ -348,7 +367,7 @@ fn attempt(node: &Weak<Node>) -> impl Future<Output = bool> + Send + use<> {
         match node.connect().await {
             Ok((up, lost)) => {
                 let generation = up.generation;
-                node.link.send_replace(Link::Up(Arc::new(up)));
+                node.set_link(None, Link::Up(Arc::new(up)));
                 // It may have ended before anyone could be told.
                 if lost.load(Ordering::Acquire) {
                     node.lost_generation(generation, "the server closed the connection");
@@ -356,7 +375,7 @@ fn attempt(node: &Weak<Node>) -> impl Future<Output = bool> + Send + use<> {
                 false
             }
             Err(down) => {
-                node.link.send_replace(Link::Down(down));
+                node.set_link(None, Link::Down(down));
                 true
             }
         }

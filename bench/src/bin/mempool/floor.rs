@@ -1,16 +1,19 @@
 //! A receipt against the least that a script can cost: one that gets the same keys and arguments and answers 1.
 //!
-//! redis-benchmark sends both. It puts another number into the hash, the names and the input of every request, so each is a new
-//! transaction; the numbers of one request differ from each other, which the script cannot see.
+//! Once as callers see it: as many tasks as everywhere here, each of which waits for its answer. What they send at the same time
+//! the pool sends together; the script that does nothing is called by the bare client, on one connection too.
+//!
+//! And once each request alone: redis-benchmark sends both. It puts another number into the hash, the names and the input of every
+//! request, so each is a new transaction; the numbers of one request differ from each other, which the script cannot see.
 
 use std::process::Command;
 
 use keyplane_bench::sides::main_thread_seconds_of;
 
 use crate::ours;
-use crate::{Cost, Rig, spread, verdict};
+use crate::{Cost, Rig, TASKS, spread, verdict};
 
-const REQUESTS: usize = 30_000;
+const REQUESTS: usize = 32_000;
 
 /// What redis-benchmark replaces: as long as the number that it puts there.
 const NUMBER: &str = "__rand_int__";
@@ -24,19 +27,67 @@ pub(crate) async fn measure(rig: &Rig, rounds: usize) {
     let mut noop = receive.clone();
     noop[1] = nothing;
 
-    let mut measured: [Vec<Cost>; 2] = Default::default();
+    let mut called: [Vec<Cost>; 2] = Default::default();
+    let mut alone: [Vec<Cost>; 2] = Default::default();
     for round in 0..=rounds {
         eprintln!("floor: round {round} of {rounds}");
         for turn in 0..2 {
             let side = (round + turn) % 2;
-            let cost = benchmark(rig, [&receive, &noop][side], &receive[1]);
+            let shared = match side {
+                0 => receipts(rig).await,
+                _ => nothings(rig, &noop).await,
+            };
+            let lone = benchmark(rig, [&receive, &noop][side], &receive[1]);
             // The first round warms up.
             if round > 0 {
-                measured[side].push(cost);
+                called[side].push(shared);
+                alone[side].push(lone);
             }
         }
     }
-    tell(rounds, &measured);
+    println!("### The floor: a receipt against a script that does nothing with the same words\n");
+    println!("{TASKS} tasks, {REQUESTS} calls, {rounds} rounds, an empty pool before each\n");
+    tell(&called, Some(BAR));
+    println!("Each request alone: redis-benchmark -c 50 -P 1 -n {REQUESTS} -r\n");
+    tell(&alone, None);
+}
+
+/// Through the pool.
+async fn receipts(rig: &Rig) -> Cost {
+    empty(rig);
+    let pool = ours::pool(&rig.store, "dolos:mempool");
+    let txs = ours::txs(REQUESTS);
+    let cost = rig.cost(REQUESTS, ours::receive(&pool, txs)).await;
+    assert_eq!(pool.counts().await.unwrap().pending, REQUESTS as u64);
+    cost
+}
+
+/// The same words through the bare client.
+async fn nothings(rig: &Rig, words: &[String]) -> Cost {
+    empty(rig);
+    let client = redis::Client::open(rig.server.url()).unwrap();
+    let connection = client.get_multiplexed_async_connection().await.unwrap();
+    rig.cost(REQUESTS, async {
+        let mut tasks = Vec::new();
+        for _ in 0..TASKS {
+            let (mut connection, words) = (connection.clone(), words.to_vec());
+            tasks.push(tokio::spawn(async move {
+                for _ in 0..REQUESTS / TASKS {
+                    let mut command = redis::cmd(&words[0]);
+                    command.arg(&words[1..]);
+                    let _: u64 = command.query_async(&mut connection).await.unwrap();
+                }
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    })
+    .await
+}
+
+fn empty(rig: &Rig) {
+    let _: () = redis::cmd("FLUSHALL").arg("SYNC").query(&mut rig.server.admin()).unwrap();
 }
 
 /// What the pool sends for a receipt, with the parts that are different for each transaction left open.
@@ -78,7 +129,7 @@ async fn request(rig: &Rig) -> Vec<String> {
 /// `accepted` is the script that takes every transaction in.
 fn benchmark(rig: &Rig, words: &[String], accepted: &str) -> Cost {
     let mut admin = rig.server.admin();
-    let _: () = redis::cmd("FLUSHALL").arg("SYNC").query(&mut admin).unwrap();
+    empty(rig);
     let _: () = redis::cmd("CONFIG").arg("RESETSTAT").query(&mut admin).unwrap();
     let before = main_thread_seconds_of(rig.server.pid());
     let (port, count) = (rig.server.port().to_string(), REQUESTS.to_string());
@@ -101,9 +152,7 @@ fn benchmark(rig: &Rig, words: &[String], accepted: &str) -> Cost {
     Cost { rate, cpu: cpu / each * 1e6, script: rig.counted("evalsha") / each }
 }
 
-fn tell(rounds: usize, [receive, noop]: &[Vec<Cost>; 2]) {
-    println!("### The floor: a receipt against a script that does nothing with the same words\n");
-    println!("redis-benchmark -c 50 -P 1 -n {REQUESTS} -r, {rounds} rounds, an empty pool before each\n");
+fn tell([receive, noop]: &[Vec<Cost>; 2], bar: Option<f64>) {
     println!("| request | op/s | server µs CPU | script µs |");
     println!("|---|---|---|---|");
     for (name, side) in [("receive", receive), ("`return 1`", noop)] {
@@ -115,9 +164,11 @@ fn tell(rounds: usize, [receive, noop]: &[Vec<Cost>; 2]) {
     };
     let (rate, least, most) = ratios(|own, least| own.rate / least.rate);
     let (cpu, lightest, heaviest) = ratios(|own, least| least.cpu / own.cpu);
-    println!("\nRates: **{rate:.2}** ({least:.2}–{most:.2}); bar ≥ {BAR}: {}.", verdict(rate >= BAR));
+    let judged =
+        |ratio: f64| bar.map_or_else(String::new, |bar| format!("; bar ≥ {bar}: {}", verdict(ratio >= bar)));
+    println!("\nRates: **{rate:.2}** ({least:.2}–{most:.2}){}.", judged(rate));
     println!(
-        "Server CPU, nothing over receipt: **{cpu:.2}** ({lightest:.2}–{heaviest:.2}); bar ≥ {BAR}: {}.\n",
-        verdict(cpu >= BAR)
+        "Server CPU, nothing over receipt: **{cpu:.2}** ({lightest:.2}–{heaviest:.2}){}.\n",
+        judged(cpu)
     );
 }

@@ -61,5 +61,6 @@ fn refused(error: &ReceiveError) -> Refusal {
             refusal
         }
         ReceiveError::Store(error) => away(error),
+        ReceiveError::Unanswered => Refusal::unavailable(message, AGAIN),
     }
 }

@@ -59,6 +59,9 @@ pub enum Confirmed {
     },
 }
 
+/// The queue's head: hashes, and what is known of them.
+type Head = Vec<(Vec<u8>, Option<String>)>;
+
 /// Answers of a script, some of which are missing.
 type Texts = Vec<Option<String>>;
 
@@ -332,7 +335,7 @@ impl Pool {
         }
         let call =
             scripts::ReadOldest { pending: &names.pending, stage: &names.stage, most: MOST_DUE.into() };
-        let (now, head): (u64, Vec<(Vec<u8>, Option<String>)>) = watcher.call(call).await?;
+        let (now, head): (u64, Head) = watcher.call(call).await?;
         let mut old = Vec::new();
         for (raw, told) in head {
             let tx = TxHash::from_slice(&raw)

@@ -68,6 +68,11 @@ pub enum ReceiveError {
     /// The store failed. The transaction may be stored or not: sending it again is safe, and tells.
     #[error(transparent)]
     Store(#[from] Error),
+    /// The process is about to end. The transaction may be stored or not, as above.
+    #[error(
+        "no answer came before the node stopped: sending the transaction again tells whether it is stored"
+    )]
+    Unanswered,
 }
 
 /// Why nothing can be read.

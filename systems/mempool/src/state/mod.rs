@@ -2,6 +2,7 @@
 
 mod chain;
 mod error;
+mod inbox;
 mod names;
 mod original;
 mod pulse;
@@ -27,6 +28,7 @@ pub use read::{Counts, Finished, Inflight, Page, Pending};
 pub use receive::{Limit, Received};
 pub use stages::Marked;
 
+use inbox::Inbox;
 use names::Names;
 
 /// Entries that a stream keeps together, as servers are configured. The log of events is trimmed by as many at a time, so it
@@ -95,6 +97,7 @@ struct Inner {
     /// Does what the watcher may; its scripts ask for the fence.
     watcher: Handle,
     names: Names,
+    inbox: Inbox,
     settings: Settings,
     /// This node's id, a UUID.
     id: String,
@@ -113,7 +116,15 @@ impl Pool {
         let keys = Keyspace::new(naming).map_err(|error| OpenError::Namespace(error.to_string()))?;
         let most_events = node.most_members("events").unwrap_or(100_000).saturating_sub(STREAM_NODE);
         let names = Names::new(keys)?;
-        Ok(Self(Arc::new(Inner { node, watcher, names, settings, id: id.to_owned(), most_events })))
+        Ok(Self(Arc::new(Inner {
+            node,
+            watcher,
+            names,
+            inbox: Inbox::default(),
+            settings,
+            id: id.to_owned(),
+            most_events,
+        })))
     }
 
     /// This node's id.

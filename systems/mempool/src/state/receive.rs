@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use keyplane_key::Arg;
-use keyplane_store::Reply;
+use keyplane_store::{Error, Reply};
 
 use super::error::ReceiveError;
-use super::{Inner, Pool};
-use crate::model::{Stage, Tx, entry_tail};
+use super::inbox::{Answer, Inbox, Parcel};
+use super::{Inner, Limits, Pool, Settings};
+use crate::model::{Stage, Tx, TxHash};
 use crate::scripts;
 
 /// A limit of the pool.
@@ -43,53 +43,65 @@ pub enum Received {
 }
 
 impl Pool {
-    /// Accepts a transaction once across all nodes. One round trip, whatever the pool holds.
+    /// Accepts a transaction once across all nodes. One round trip, whatever the pool holds; callers at the same time
+    /// share it.
     pub async fn receive(&self, tx: &Tx) -> Result<Received, ReceiveError> {
-        let Inner { node, names, settings, id, most_events, .. } = &*self.0;
-        let (limits, size) = (settings.limits, tx.size() as u64);
-        if size > limits.tx_bytes {
-            return Err(ReceiveError::TooLarge { size, max: limits.tx_bytes });
+        let max = self.0.settings.limits.tx_bytes;
+        match tx.size() as u64 {
+            size if size > max => Err(ReceiveError::TooLarge { size, max }),
+            _ => Inbox::send(&self.0, tx).await,
         }
-        let inputs: Vec<String> = tx.inputs.iter().map(ToString::to_string).collect();
-        let told: Vec<Reply> = node
-            .call(scripts::Receive {
-                pending: &names.pending,
-                payload: &names.payload(&tx.hash),
-                stage: &names.stage,
-                inputs: &names.inputs,
-                inflight: &names.inflight,
-                stats: &names.stats,
-                events: &names.events,
-                hash: tx.hash.to_string().into(),
-                raw: tx.hash.bytes().into(),
-                bytes: tx.payload.to_cbor().into(),
-                size: size.into(),
-                spends: entry_tail(size, &inputs).into(),
-                most_count: limits.count.into(),
-                most_bytes: limits.bytes.into(),
-                most_events: (*most_events).into(),
-                node: id.into(),
-                spent: inputs.iter().map(Arg::from).collect(),
-            })
-            .await?;
-        let word = |at: usize| match told.get(at) {
-            Some(Reply::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
-            Some(Reply::Int(number)) => number.to_string(),
-            _ => String::new(),
+    }
+}
+
+impl Inner {
+    /// Accepts some in one step: an answer for each.
+    pub(super) async fn take_in(&self, parcels: &[Parcel]) -> Result<Vec<Answer>, Error> {
+        let Self { node, names, settings: Settings { limits, .. }, id, most_events, .. } = self;
+        let payloads = names.payloads(parcels.iter().map(|parcel| &parcel.hash));
+        let call = scripts::Receive {
+            pending: &names.pending,
+            stage: &names.stage,
+            inputs: &names.inputs,
+            inflight: &names.inflight,
+            stats: &names.stats,
+            events: &names.events,
+            payload: payloads.iter().collect(),
+            most_count: limits.count.into(),
+            most_bytes: limits.bytes.into(),
+            most_events: (*most_events).into(),
+            node: id.into(),
+            txs: parcels.iter().flat_map(Parcel::words).collect(),
         };
-        let stage = || word(1).parse().unwrap_or(Stage::Pending);
-        match word(0).as_str() {
-            "duplicate" => Err(ReceiveError::Duplicate { hash: tx.hash, stage: stage() }),
-            "restored" => Ok(Received::Restored { stage: stage() }),
-            "conflict" => Err(ReceiveError::Conflict { input: word(1), by: word(2) }),
-            "full" => {
-                let (limit, max) = match word(1).as_str() {
-                    "count" => (Limit::Count, limits.count),
-                    _ => (Limit::Bytes, limits.bytes),
-                };
-                Err(ReceiveError::Full { limit, used: word(2).parse().unwrap_or_default(), max })
-            }
-            _ => Ok(Received::Accepted),
+        let told: Vec<Reply> = node.call(call).await?;
+        Ok(told.iter().zip(parcels).map(|(told, parcel)| answer(&parcel.hash, told, limits)).collect())
+    }
+}
+
+/// What the script said of one.
+fn answer(hash: &TxHash, told: &Reply, limits: &Limits) -> Answer {
+    let told = match told {
+        Reply::Array(told) => told.as_slice(),
+        _ => &[],
+    };
+    let word = |at: usize| match told.get(at) {
+        Some(Reply::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        Some(Reply::Int(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let stage = || word(1).parse().unwrap_or(Stage::Pending);
+    match word(0).as_str() {
+        "duplicate" => Err(ReceiveError::Duplicate { hash: *hash, stage: stage() }),
+        "restored" => Ok(Received::Restored { stage: stage() }),
+        "conflict" => Err(ReceiveError::Conflict { input: word(1), by: word(2) }),
+        "full" => {
+            let (limit, max) = match word(1).as_str() {
+                "count" => (Limit::Count, limits.count),
+                _ => (Limit::Bytes, limits.bytes),
+            };
+            Err(ReceiveError::Full { limit, used: word(2).parse().unwrap_or_default(), max })
         }
+        "ok" => Ok(Received::Accepted),
+        _ => Err(ReceiveError::Unanswered),
     }
 }
