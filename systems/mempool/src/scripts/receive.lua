@@ -4,103 +4,137 @@
 -- returns: {{"ok"} | {"duplicate", stage} | {"restored", stage} | {"conflict", input, hash} | {"full", limit, used}, ...}
 -- repeat: unsafe
 
--- Nearly every transaction is new, spends what nobody spends, and finds room. So each step takes what it checks, at one call;
--- what is refused after all is given back.
+-- A call from here costs more than what most of them do. So all transactions are read together, and written together.
 local call = redis.call
-local at = call('TIME')[1]
 
 -- txs: hash, raw, bytes, size, what its entry ends with, a number of inputs and each of them.
-local HASH, RAW, BYTES, SIZE, ENTRY, SPENDS = 0, 1, 2, 3, 4, 5
+local RAW, BYTES, SIZE, ENTRY, SPENDS = 1, 2, 3, 4, 5
 
--- By the place of a transaction: where its words begin, its version, its entry before.
-local words, versions, befores = {}, {}, {}
-
-local function give_back(place, inputs, total)
-  local first, before = words[place], befores[place]
-  for i = first + SPENDS + 1, first + SPENDS + inputs do
-    call('HDEL', KEYS[3], ARGV[i])
+local function read_all(key, fields)
+  local found = {}
+  for i = 1, #fields, 1000 do
+    for _, value in ipairs(call('HMGET', key, unpack(fields, i, math.min(i + 999, #fields)))) do
+      found[#found + 1] = value
+    end
   end
-  if before then call('HSET', KEYS[2], ARGV[first + HASH], before) else call('HDEL', KEYS[2], ARGV[first + HASH]) end
-  call('HINCRBY', KEYS[5], total, 1)
+  return found
 end
 
--- Takes its place and its inputs, or says why not.
-local function take(place)
-  local first = words[place]
-  local hash, entry = ARGV[first + HASH], ARGV[first + ENTRY]
-  versions[place] = '1'
-  if call('HSETNX', KEYS[2], hash, 'pending 1 0 - ' .. at .. entry) == 0 then
-    local before = call('HGET', KEYS[2], hash)
-    local stage, version = string.match(before, '^(%a+) (%d+)')
-    if stage ~= 'dropped' then
-      -- Its bytes were taken away by somebody else: whoever sends it again brings them back.
-      if stage ~= 'finalized' and call('EXISTS', KEYS[6 + place]) == 0 then
-        call('SET', KEYS[6 + place], ARGV[first + BYTES])
-        return {'restored', stage}
-      end
-      call('HINCRBY', KEYS[5], 'duplicates', 1)
-      return {'duplicate', stage}
-    end
-    befores[place], versions[place] = before, string.format('%d', version + 1)
-    call('HSET', KEYS[2], hash, 'pending ' .. versions[place] .. ' 0 - ' .. at .. entry)
-  end
-  for i = 1, ARGV[first + SPENDS] do
-    local input = ARGV[first + SPENDS + i]
-    if call('HSETNX', KEYS[3], input, hash) == 0 then
-      local other = call('HGET', KEYS[3], input)
-      give_back(place, i - 1, 'conflicts')
-      return {'conflict', input, other}
-    end
+local function write_all(key, pairs_of)
+  for i = 1, #pairs_of, 1000 do
+    call('HSET', key, unpack(pairs_of, i, math.min(i + 999, #pairs_of)))
   end
 end
 
-local answers, taken, raws, size = {}, {}, {}, 0
-local first, place = 5, 0
+-- By the place of a transaction: where its words begin; all inputs in a row.
+local words, hashes, inputs = {}, {}, {}
+local first = 5
 while first <= #ARGV do
-  place = place + 1
-  words[place] = first
-  answers[place] = take(place)
-  if not answers[place] then
-    taken[#taken + 1] = place
-    raws[#raws + 1] = ARGV[first + RAW]
-    size = size + ARGV[first + SIZE]
+  words[#words + 1], hashes[#hashes + 1] = first, ARGV[first]
+  local last = first + SPENDS + ARGV[first + SPENDS]
+  for i = first + SPENDS + 1, last do
+    inputs[#inputs + 1] = ARGV[i]
   end
-  first = first + SPENDS + 1 + ARGV[first + SPENDS]
+  first = last + 1
+end
+local entries, spenders = read_all(KEYS[2], hashes), read_all(KEYS[3], inputs)
+
+local refused = {}
+local function refuse(total, answer)
+  refused[total] = (refused[total] or 0) + 1
+  return answer
 end
 
-local bytes, count = 0, 0
+-- Of this call: transactions that are new, and who spends an input.
+local is_new, spent = {}, {}
+
+local function first_conflict(hash, from, to)
+  for i = from, to do
+    local other = spenders[i] or spent[inputs[i]]
+    if other and other ~= hash then return inputs[i], other end
+  end
+end
+
+-- Why not; nothing if it may come in.
+local function objection(place, input)
+  local at, hash, before = words[place], hashes[place], entries[place]
+  if is_new[hash] then return refuse('duplicates', {'duplicate', 'pending'}) end
+  local stage = before and string.match(before, '^%a+')
+  if stage and stage ~= 'dropped' then
+    -- Its bytes were taken away by somebody else: whoever sends it again brings them back.
+    if stage ~= 'finalized' and call('EXISTS', KEYS[6 + place]) == 0 then
+      call('SET', KEYS[6 + place], ARGV[at + BYTES])
+      return {'restored', stage}
+    end
+    return refuse('duplicates', {'duplicate', stage})
+  end
+  local what, other = first_conflict(hash, input, input + ARGV[at + SPENDS] - 1)
+  if what then return refuse('conflicts', {'conflict', what, other}) end
+end
+
+local answers, taken, raws, size, input = {}, {}, {}, 0, 1
+for place, at in ipairs(words) do
+  local spends = ARGV[at + SPENDS] + 0
+  answers[place] = objection(place, input)
+  if not answers[place] then
+    is_new[hashes[place]] = true
+    for i = input, input + spends - 1 do
+      spent[inputs[i]] = hashes[place]
+    end
+    taken[#taken + 1], raws[#raws + 1] = place, ARGV[at + RAW]
+    size = size + ARGV[at + SIZE]
+  end
+  input = input + spends
+end
+
 if #taken > 0 then
-  bytes = call('HINCRBY', KEYS[5], 'bytes', string.format('%d', size))
+  local bytes = call('HINCRBY', KEYS[5], 'bytes', string.format('%d', size))
+  local count = 0
   for i = 1, #raws, 1000 do
     count = call('RPUSH', KEYS[1], unpack(raws, i, math.min(i + 999, #raws)))
   end
   count = count + call('HLEN', KEYS[4])
-end
-
--- Too many: the last ones go again.
-while #taken > 0 and (count > ARGV[1] + 0 or bytes > ARGV[2] + 0) do
-  place = table.remove(taken)
-  first = words[place]
-  local which, used = 'bytes', bytes - ARGV[first + SIZE]
-  if count > ARGV[1] + 0 then which, used = 'count', count - 1 end
-  answers[place] = {'full', which, used}
-  call('LREM', KEYS[1], -1, ARGV[first + RAW])
-  bytes = call('HINCRBY', KEYS[5], 'bytes', '-' .. ARGV[first + SIZE])
-  count = count - 1
-  give_back(place, ARGV[first + SPENDS] + 0, 'full')
-end
-
-for _, stays in ipairs(taken) do
-  first = words[stays]
-  answers[stays] = {'ok'}
-  call('SET', KEYS[6 + stays], ARGV[first + BYTES])
-  -- As `tell` does elsewhere, without what a new one does not have.
-  if befores[stays] then
-    call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[3], '0-*', 'hash', ARGV[first], 'stage', 'pending', 'from', 'dropped',
-      'version', versions[stays], 'reason', 'received', 'by', ARGV[4], 'at', at)
-  else
-    call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[3], '0-*', 'hash', ARGV[first], 'stage', 'pending', 'version', '1',
-      'reason', 'received', 'by', ARGV[4], 'at', at)
+  -- Too many: the last ones go again.
+  local over = {}
+  while #taken > 0 and (count > ARGV[1] + 0 or bytes > ARGV[2] + 0) do
+    local place = table.remove(taken)
+    local at = words[place]
+    over[place] = count > ARGV[1] + 0 and 'count' or 'bytes'
+    call('LREM', KEYS[1], -1, ARGV[at + RAW])
+    bytes = call('HINCRBY', KEYS[5], 'bytes', '-' .. ARGV[at + SIZE])
+    count = count - 1
   end
+  for place, limit in pairs(over) do
+    answers[place] = refuse('full', {'full', limit, limit == 'count' and count or bytes})
+  end
+end
+
+local time = call('TIME')[1]
+local known, spending = {}, {}
+for _, place in ipairs(taken) do
+  local at, hash, before = words[place], hashes[place], entries[place]
+  answers[place] = {'ok'}
+  call('SET', KEYS[6 + place], ARGV[at + BYTES])
+  known[#known + 1] = hash
+  -- As `tell` does elsewhere, without what a new one does not have.
+  if before then
+    local version = string.format('%d', string.match(before, '^%a+ (%d+)') + 1)
+    known[#known + 1] = 'pending ' .. version .. ' 0 - ' .. time .. ARGV[at + ENTRY]
+    call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[3], '0-*', 'hash', hash, 'stage', 'pending', 'from', 'dropped',
+      'version', version, 'reason', 'received', 'by', ARGV[4], 'at', time)
+  else
+    known[#known + 1] = 'pending 1 0 - ' .. time .. ARGV[at + ENTRY]
+    call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[3], '0-*', 'hash', hash, 'stage', 'pending', 'version', '1',
+      'reason', 'received', 'by', ARGV[4], 'at', time)
+  end
+  for i = at + SPENDS + 1, at + SPENDS + ARGV[at + SPENDS] do
+    spending[#spending + 1] = ARGV[i]
+    spending[#spending + 1] = hash
+  end
+end
+write_all(KEYS[2], known)
+write_all(KEYS[3], spending)
+for total, by in pairs(refused) do
+  call('HINCRBY', KEYS[5], total, by)
 end
 return answers

@@ -66,3 +66,42 @@ async fn the_second_spender_is_refused_and_told_the_first(place: Place) {
     let refused = watcher.pool.receive(&first).await.unwrap_err();
     assert!(matches!(refused, ReceiveError::Conflict { .. }), "now it is the other way round: {refused}");
 }
+
+/// What comes at the same time goes to the store together. Each is judged as if it had come alone.
+#[every_store(except(unix, tls))]
+async fn many_at_once_are_taken_one_by_one(place: Place) {
+    let mut settings = settings();
+    settings.limits.count = 20;
+    let pool = node_with(&place, settings).await;
+    let known = tx();
+    pool.receive(&known).await.unwrap();
+    let input = tx().inputs[0];
+    let twice = tx();
+    // Sent in this order: two that spend the same, one that comes twice, one that is known, and more than there is room for.
+    let mut sent = vec![spending(&[input]), spending(&[tx().inputs[0], input]), twice.clone(), twice, known];
+    sent.extend((0..40).map(|_| tx()));
+    let mut tasks = Vec::new();
+    for tx in sent.clone() {
+        let pool = pool.clone();
+        tasks.push(tokio::spawn(async move { pool.receive(&tx).await }));
+    }
+    let (mut accepted, mut full) = (vec![sent[4].hash], 0);
+    for (place, (task, tx)) in tasks.into_iter().zip(&sent).enumerate() {
+        match (place, task.await.unwrap()) {
+            (_, Ok(_)) => accepted.push(tx.hash),
+            (0 | 1, Err(ReceiveError::Conflict { by, .. })) => {
+                assert_eq!(by, sent[1 - place].hash.to_string())
+            }
+            (2..=4, Err(ReceiveError::Duplicate { stage, .. })) => assert_eq!(stage, Stage::Pending),
+            (_, Err(ReceiveError::Full { limit: Limit::Count, used: 20, max: 20 })) => full += 1,
+            (place, Err(error)) => panic!("{place}: {error}"),
+        }
+    }
+    assert_eq!((accepted.len(), full), (20, 23));
+    let mut waiting = crate::setup::queue(&pool).await;
+    waiting.sort();
+    accepted.sort();
+    assert_eq!(waiting, accepted);
+    let totals = pool.pulse().await.unwrap().totals;
+    assert_eq!((totals.received, totals.conflicts, totals.duplicates, totals.full), (20, 1, 2, 23));
+}

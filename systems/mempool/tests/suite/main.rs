@@ -7,3 +7,4 @@ mod generic;
 mod limits;
 mod recorded;
 mod setup;
+mod timed;
