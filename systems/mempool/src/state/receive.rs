@@ -82,7 +82,7 @@ impl Inner {
 fn answer(hash: &TxHash, told: &Reply, limits: &Limits) -> Answer {
     let told = match told {
         Reply::Array(told) => told.as_slice(),
-        _ => &[],
+        word => std::slice::from_ref(word),
     };
     let word = |at: usize| match told.get(at) {
         Some(Reply::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
