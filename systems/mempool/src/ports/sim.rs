@@ -2,10 +2,13 @@
 //! from. All of it follows from a seed.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fastrand::Rng;
 
+use super::peer::{Answer, Away, Peer};
 use crate::model::{Block, BlockHash, ChainEvent, Point, TxHash};
+use crate::state::{Offer, PeerName};
 
 /// Seconds between blocks, as on the real chain.
 const SLOTS: u64 = 20;
@@ -129,5 +132,35 @@ impl SimChain {
         let first = self.blocks.first()?.height;
         let place = usize::try_from(height.checked_sub(first)?).ok()?;
         (self.blocks.get(place)?.point.hash == *hash).then_some(place)
+    }
+}
+
+/// The peer that makes the blocks of a simulated chain.
+#[derive(Debug, Clone)]
+pub struct SimPeer {
+    name: PeerName,
+    chain: Arc<Mutex<SimChain>>,
+}
+
+impl SimPeer {
+    /// A peer under this name.
+    #[must_use]
+    pub fn new(name: PeerName, chain: Arc<Mutex<SimChain>>) -> Self {
+        Self { name, chain }
+    }
+}
+
+impl Peer for SimPeer {
+    fn name(&self) -> &PeerName {
+        &self.name
+    }
+
+    async fn reach(&self) -> Result<(), Away> {
+        Ok(())
+    }
+
+    async fn offer(&self, tx: &Offer) -> Result<Answer, Away> {
+        self.chain.lock().unwrap_or_else(PoisonError::into_inner).offer(tx.hash);
+        Ok(Answer::Taken)
     }
 }

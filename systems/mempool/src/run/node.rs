@@ -9,17 +9,19 @@
 //! - A gap that is longer than the window of blocks is told ([`ConfirmError::NotNext`]), with the tip from which blocks are
 //!   needed; it is not made up.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use keyplane_kit::Fence;
 use keyplane_kit::lease::Lease;
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::sync::{Mutex, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
 
+use super::propagate::propagate;
 use super::watch::Watch;
 use crate::model::{Catch, ChainEvent, Point, Window};
+use crate::ports::Peer;
 use crate::state::{ConfirmError, Confirmed, Pool, Tip};
 
 /// Blocks that a node keeps: about three hours of the chain.
@@ -27,6 +29,9 @@ const WINDOW: usize = 540;
 
 /// As far back as a pool's own blocks are looked for in the window.
 const DEEPEST: usize = 2160;
+
+/// How long offers that were begun may take when the node stops.
+const PEERS: Duration = Duration::from_secs(2);
 
 /// How often what was left undone is looked for.
 const UPKEEP: Duration = Duration::from_secs(1);
@@ -47,6 +52,9 @@ pub enum Verdict {
 pub struct Node {
     inner: Arc<Inner>,
     upkeep: Upkeep,
+    /// Tells those that offer to peers to stop.
+    stopping: watch::Sender<bool>,
+    peers: std::sync::Mutex<JoinSet<()>>,
 }
 
 /// Ends with the node.
@@ -74,7 +82,13 @@ impl Node {
         let watch = Watch::start(lease, pool.node_id());
         let inner = Arc::new(Inner { pool, watch, chain: Mutex::new(Window::new(WINDOW)) });
         let upkeep = Upkeep(tokio::spawn(keep_up(Arc::clone(&inner))));
-        Self { inner, upkeep }
+        Self { inner, upkeep, stopping: watch::Sender::new(false), peers: std::sync::Mutex::default() }
+    }
+
+    /// Offers what waits to this peer too, from now on.
+    pub fn propagate_to(&self, peer: impl Peer) {
+        let offering = propagate(self.inner.pool.clone(), peer, self.stopping.subscribe());
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner).spawn(offering);
     }
 
     /// The pool.
@@ -96,6 +110,11 @@ impl Node {
 
     /// Stops: the lock is given back, so that another node goes on at once.
     pub async fn stop(mut self) {
+        self.stopping.send_replace(true);
+        let mut peers = std::mem::take(&mut *self.peers.lock().unwrap_or_else(PoisonError::into_inner));
+        // What a peer does not answer within this runs out by itself.
+        let all = async { while peers.join_next().await.is_some() {} };
+        drop(timeout(PEERS, all).await);
         self.upkeep.0.abort();
         drop((&mut self.upkeep.0).await);
         if let Some(inner) = Arc::into_inner(self.inner) {

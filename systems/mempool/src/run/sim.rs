@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep};
 
 use super::node::Node;
 use crate::model::{ChainEvent, Point};
-use crate::ports::{SimChain, SimWallet};
-use crate::state::{Counts, OpenError, Pool, ReadError, Settings, Totals};
+use crate::ports::{SimChain, SimPeer, SimWallet};
+use crate::state::{Counts, OpenError, PeerName, Pool, ReadError, Settings, Totals};
 
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 
@@ -82,7 +82,8 @@ struct Shared {
     store: Store,
     naming: Naming,
     settings: Settings,
-    chain: Mutex<SimChain>,
+    chain: Arc<Mutex<SimChain>>,
+    peers: [PeerName; 2],
     members: Mutex<Vec<Member>>,
     news: Mutex<VecDeque<News>>,
     begun: Instant,
@@ -104,7 +105,8 @@ impl Sim {
             store: store.clone(),
             naming: naming.clone(),
             settings,
-            chain: Mutex::new(SimChain::new(seed, 30)),
+            chain: Arc::new(Mutex::new(SimChain::new(seed, 30))),
+            peers: ["relay-1".parse()?, "relay-2".parse()?],
             members: Mutex::new(NODES.map(member).to_vec()),
             news: Mutex::new(VecDeque::new()),
             begun: Instant::now(),
@@ -179,6 +181,9 @@ async fn keep_running(shared: Arc<Shared>, number: usize, seed: u64) {
         let Ok(lease) = pool.lease() else { return };
         lock(&shared.members)[number].id = Some(id);
         let node = Node::start(pool, lease);
+        for peer in &shared.peers {
+            node.propagate_to(SimPeer::new(peer.clone(), Arc::clone(&shared.chain)));
+        }
         serve(&shared, &node, number, &mut rng).await;
         node.stop().await;
         shared.tell(format!("{} is stopped", NODES[number]));
@@ -207,7 +212,6 @@ async fn serve(shared: &Shared, node: &Node, number: usize, rng: &mut Rng) {
         }
         // What cannot be done now is done the next time: the store may be away.
         drop(take_in(node.pool(), &mut wallet, rng).await);
-        drop(offer(shared, node.pool()).await);
         follow(shared, node, &mut at).await;
         sleep(Duration::from_millis(rng.u64(60..140))).await;
     }
@@ -219,18 +223,6 @@ async fn take_in(pool: &Pool, wallet: &mut SimWallet, rng: &mut Rng) -> Result<(
         // A refusal is an answer.
         drop(pool.receive(&tx).await);
     }
-    Ok(())
-}
-
-async fn offer(shared: &Shared, pool: &Pool) -> Result<(), ReadError> {
-    let pending = pool.peek_pending(20).await?;
-    let hashes: Vec<_> = pending.iter().map(|pending| pending.hash).collect();
-    let marked = pool.mark_inflight(&hashes).await?;
-    {
-        let mut chain = lock(&shared.chain);
-        marked.moved.iter().for_each(|tx| chain.offer(*tx));
-    }
-    pool.mark_acknowledged(&marked.moved).await?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 -- mempool/commit v1: carry out a plan of the watcher, all of it or nothing: move transactions, set the tip, trim what is finished.
 -- keys: watcher_lock_fence(r) tip(w) applied(w) stage(rw) pending(rw) inflight(w) finalized(w) finalized_index(rw)
---   seq(w) due(rw) inputs(rw) stats(rw) events(w) payload(rw)...
+--   seq(w) due(rw) offered(w) inputs(rw) stats(rw) events(w) payload(rw)...
 -- args: fence, commits, node, most_events, ttl(payload), height, slot, block, changes, forget, base, plan...
 -- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payload", hash}
 -- repeat: safe
@@ -18,7 +18,7 @@ local trims = tonumber(ARGV[after_moves])
 
 -- Conditions first: a script that has written cannot take it back.
 if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
-if (call('HGET', KEYS[12], 'commits') or '0') ~= ARGV[2] then return {'changed'} end
+if (call('HGET', KEYS[13], 'commits') or '0') ~= ARGV[2] then return {'changed'} end
 local payloads, txs = {}, {}
 for i = 1, moves do
   local at = first + (i - 1) * MOVE
@@ -27,7 +27,7 @@ for i = 1, moves do
   if not entry or string.sub(entry, 1, #from) ~= from then return {'changed'} end
   local payload = ARGV[at + 8]
   if payload == '' then
-    payload = call('GET', KEYS[13 + i])
+    payload = call('GET', KEYS[14 + i])
     if not payload then return {'payload', ARGV[at + 1]} end
   end
   payloads[i], txs[i] = payload, string.sub(entry, #from + 1)
@@ -56,6 +56,7 @@ end
 
 local final = {finalized = true, dropped = true}
 local inflight = {propagated = true, acknowledged = true, confirmed = true}
+local offered = {propagated = true, acknowledged = true}
 local due = {propagated = 'drop:', acknowledged = 'drop:', confirmed = 'finalize:'}
 
 -- Takes the entry of a transaction out of the finished ones.
@@ -80,7 +81,7 @@ local function finish(hash, entry, payload, tx, stage)
   call('HSET', KEYS[8], hash, seq)
   call('PEXPIRE', payload, ARGV[5])
   for input in string.gmatch(tx, '%x+#%d+') do
-    if call('HGET', KEYS[11], input) == hash then call('HDEL', KEYS[11], input) end
+    if call('HGET', KEYS[12], input) == hash then call('HDEL', KEYS[12], input) end
   end
   count('bytes', -size(tx))
   count(stage, 1)
@@ -90,7 +91,7 @@ local function reopen(hash, payload, tx)
   strike(hash)
   call('PERSIST', payload)
   for input in string.gmatch(tx, '%x+#%d+') do
-    call('HSETNX', KEYS[11], input, hash)
+    call('HSETNX', KEYS[12], input, hash)
   end
   count('bytes', size(tx))
   count('reopened', 1)
@@ -101,7 +102,7 @@ for i = 1, moves do
   local at = first + (i - 1) * MOVE
   local raw, hash = ARGV[at], ARGV[at + 1]
   local from, to = string.match(ARGV[at + 2], '^%a+'), string.match(ARGV[at + 3], '^%a+')
-  local before, behind, reason, payload = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], KEYS[13 + i]
+  local before, behind, reason, payload = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], KEYS[14 + i]
   if ARGV[at + 8] ~= '' then call('SET', payload, ARGV[at + 8]) end
 
   if from == 'pending' then
@@ -114,6 +115,11 @@ for i = 1, moves do
     reopen(hash, payload, txs[i])
   end
 
+  if offered[from] and not offered[to] then
+    call('ZREM', KEYS[11], hash)
+  elseif offered[to] and not offered[from] then
+    call('ZADD', KEYS[11], call('HINCRBY', KEYS[13], 'offers', 1), hash)
+  end
   if to == 'pending' then
     back[#back + 1] = raw
   elseif inflight[to] then
@@ -126,7 +132,7 @@ for i = 1, moves do
   call('HSET', KEYS[4], hash, ARGV[at + 3] .. ' ' .. txs[i])
   if reason == 'corrected' then count('corrected', 1) end
   if reason == 'undo' then count('rolled_back', 1) end
-  tell(KEYS[13], ARGV[4], hash, to, from, string.match(ARGV[at + 3], '^%a+ (%d+)'), height, reason, ARGV[3], time)
+  tell(KEYS[14], ARGV[4], hash, to, from, string.match(ARGV[at + 3], '^%a+ (%d+)'), height, reason, ARGV[3], time)
 end
 take_out(KEYS[5], out, taken)
 -- To the head, the first one last: parents go before their children, and before whatever was received after them.
@@ -137,10 +143,10 @@ end
 for i = 1, trims do
   local hash = ARGV[after_moves + i]
   local seq = strike(hash)
-  if seq then call('HSET', KEYS[12], 'trimmed_to', seq) end
+  if seq then call('HSET', KEYS[13], 'trimmed_to', seq) end
   if final[string.match(call('HGET', KEYS[4], hash) or '', '^%a+')] then
     call('HDEL', KEYS[4], hash)
-    call('DEL', KEYS[13 + moves + i])
+    call('DEL', KEYS[14 + moves + i])
   end
 end
 
@@ -151,7 +157,7 @@ if ARGV[8] ~= '' then
 end
 count('commits', 1)
 for name, by in pairs(add) do
-  if by ~= 0 then call('HINCRBY', KEYS[12], name, by) end
+  if by ~= 0 then call('HINCRBY', KEYS[13], name, by) end
 end
 if height == '' then return {'ok', 0} end
 return {'ok', call('ZCOUNT', KEYS[10], '-inf', height)}

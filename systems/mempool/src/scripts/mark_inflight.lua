@@ -1,5 +1,5 @@
 -- mempool/mark_inflight v1: move hashes from pending to inflight as propagated; those that are not pending are left alone.
--- keys: pending(rw) inflight(w) stage(rw) tip(r) due(w) events(w) payload(r)...
+-- keys: pending(rw) inflight(w) stage(rw) tip(r) due(w) offered(w) stats(w) events(w) payload(r)...
 -- args: drop_after, most_events, node, hashes...
 -- returns: {{hash moved, ...}, {hash whose payload is gone, ...}}
 -- repeat: safe
@@ -20,14 +20,14 @@ for i = 4, #ARGV, 2 do
   local stage, version, _, tx
   if entry then stage, version, _, tx = read_stage(entry) end
   if stage == 'pending' then
-    local payload = call('GET', KEYS[7 + (i - 4) / 2])
+    local payload = call('GET', KEYS[9 + (i - 4) / 2])
     if payload then
       version = string.format('%d', version + 1)
       -- [propagated, 0 confirmations, payload, no point, 0 misses]
       call('HSET', KEYS[2], raw, '\133\130\0\128\0' .. payload .. '\246\0')
       call('HSET', KEYS[3], hash, 'propagated ' .. version .. ' ' .. height .. ' - ' .. tx)
       call('ZADD', KEYS[5], due, 'drop:' .. hash)
-      tell(KEYS[6], ARGV[2], hash, 'propagated', 'pending', version, height, 'offered', ARGV[3], at)
+      tell(KEYS[8], ARGV[2], hash, 'propagated', 'pending', version, height, 'offered', ARGV[3], at)
       moved[#moved + 1] = hash
       out[raw] = true
     else
@@ -36,4 +36,10 @@ for i = 4, #ARGV, 2 do
   end
 end
 take_out(KEYS[1], out, #moved)
+if #moved > 0 then
+  local offer = call('HINCRBY', KEYS[7], 'offers', #moved) - #moved
+  for i, hash in ipairs(moved) do
+    call('ZADD', KEYS[6], string.format('%d', offer + i), hash)
+  end
+end
 return {moved, lost}

@@ -454,6 +454,7 @@ impl Pool {
             finalized_index: &names.finalized_index,
             seq: &names.seq,
             due: &names.due,
+            offered: &names.offered,
             inputs: &names.inputs,
             stats: &names.stats,
             events: &names.events,

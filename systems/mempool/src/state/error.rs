@@ -16,6 +16,9 @@ pub enum OpenError {
     /// The name of the pool.
     #[error("the key prefix cannot be used: {0}")]
     Namespace(String),
+    /// The name of a peer.
+    #[error(transparent)]
+    Peer(#[from] super::NotAPeer),
     /// A part of the kit.
     #[error(transparent)]
     Kit(#[from] SetupError),

@@ -5,6 +5,7 @@ mod error;
 mod inbox;
 mod names;
 mod original;
+mod peers;
 mod pulse;
 mod read;
 mod receive;
@@ -23,6 +24,7 @@ use crate::model::Thresholds;
 
 pub use chain::{Confirmed, Tip};
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
+pub use peers::{NotAPeer, Offer, PeerName};
 pub use pulse::{Pulse, Totals};
 pub use read::{Counts, Finished, Inflight, Page, Pending};
 pub use receive::{Limit, Received};

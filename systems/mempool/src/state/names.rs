@@ -19,6 +19,8 @@ pub(super) struct Names {
     pub(super) watcher_terms: Key<Str>,
     pub(super) stage: Key<Hash>,
     pub(super) due: Key<Zset>,
+    pub(super) offered: Key<Zset>,
+    pub(super) peers: Key<Hash>,
     pub(super) inputs: Key<Hash>,
     pub(super) tip: Key<Hash>,
     pub(super) applied: Key<Hash>,
@@ -41,6 +43,8 @@ impl Names {
             watcher_lock,
             stage: keyspace.stage(),
             due: keyspace.due(),
+            offered: keyspace.offered(),
+            peers: keyspace.peers(),
             inputs: keyspace.inputs(),
             tip: keyspace.tip(),
             applied: keyspace.applied(),
@@ -53,6 +57,10 @@ impl Names {
     #[allow(clippy::expect_used, reason = "64 hexadecimal digits are what the contract asks for")]
     pub(super) fn payload(&self, hash: &TxHash) -> Key<Str> {
         self.keyspace.payload(&keys::Hash::new(hash.to_string()).expect("a hash"))
+    }
+
+    pub(super) fn claims(&self, peer: &keys::Peer) -> Key<Zset> {
+        self.keyspace.claims(peer)
     }
 
     pub(super) fn payloads<'h>(&self, hashes: impl IntoIterator<Item = &'h TxHash>) -> Vec<Key<Str>> {

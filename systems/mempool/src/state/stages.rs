@@ -33,6 +33,8 @@ impl Pool {
             stage: &names.stage,
             tip: &names.tip,
             due: &names.due,
+            offered: &names.offered,
+            stats: &names.stats,
             events: &names.events,
             payload: payloads.iter().collect(),
             drop_after: settings.thresholds.drop.into(),
