@@ -122,14 +122,7 @@ pub(crate) enum Mempool {
     #[command(
         after_help = "Nodes with the same store and key prefix share one pool; on one machine they differ in their port. The chain is pushed to every node: POST /api/chain/forward and /api/chain/back. /openapi.json describes the API.\n\nExit codes: 0 it was ended; 2 bad settings, or an address that needs a token; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool run --config keyplane.toml\n  keyplane mempool run --listen 127.0.0.1:8091 --log debug"
     )]
-    Run {
-        /// Where to serve the API; instead of the setting.
-        #[arg(long, value_name = "ADDR")]
-        listen: Option<String>,
-        /// What to say on stderr.
-        #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
-        log: String,
-    },
+    Run(Serve),
     /// Take a transaction into the pool, and print its id.
     #[command(
         after_help = "Exit codes: 0 accepted; 1 refused: duplicate, conflicting input, full; 2 no transaction; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool submit signed.tx\n  cat signed.hex | keyplane mempool submit -"
@@ -193,6 +186,22 @@ pub(crate) enum Mempool {
         #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = keyplane_schema::parse_duration)]
         lasts: Duration,
     },
+}
+
+/// Where a node serves what.
+#[cfg(feature = "mempool")]
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Where to serve the API; instead of the setting.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// Where to serve gRPC (UTxO RPC's SubmitService); instead of the setting. By default nowhere.
+    #[cfg(feature = "grpc")]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) grpc: Option<String>,
+    /// What to say on stderr.
+    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
+    pub(crate) log: String,
 }
 
 #[cfg(feature = "embedded")]

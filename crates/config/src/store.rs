@@ -83,6 +83,8 @@ pub struct MempoolSettings {
     pub max_age: Option<Duration>,
     /// Where a node serves its API.
     pub listen: String,
+    /// Where it serves gRPC.
+    pub grpc: Option<String>,
     /// What callers of it must bring.
     pub token: Option<Secret>,
 }
@@ -116,6 +118,7 @@ impl Config {
             max_tx_bytes: own.set_count("max_tx_bytes"),
             max_age: own.duration("max_age"),
             listen: own.text("listen").unwrap_or_default().to_owned(),
+            grpc: own.text("grpc").map(str::to_owned),
             token: own.secret("token"),
         }
     }

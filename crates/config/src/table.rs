@@ -227,6 +227,15 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Where a node serves its API. An address that other machines reach needs a `token`.",
     ),
     Setting {
+        name: "grpc",
+        place: Place::Only(Section::Mempool),
+        kind: Kind::Text,
+        default: None,
+        own_defaults: &[],
+        older: &[],
+        doc: "Where a node serves gRPC, such as `127.0.0.1:50051`, by the same rules as `listen`. Not set: nowhere.",
+    },
+    Setting {
         name: "token",
         place: Place::Only(Section::Mempool),
         kind: Kind::Secret,

@@ -4,6 +4,8 @@ mod chain;
 mod error;
 mod names;
 mod original;
+#[cfg(feature = "grpc")]
+mod payloads;
 mod pulse;
 mod read;
 mod receive;
