@@ -40,7 +40,7 @@ const FUZZ_INPUT_SECONDS: u64 = 10;
 const SKIPS_VARIABLE: &str = "KEYPLANE_SKIPS";
 
 /// Everything, also what the binary has only on request. One set of features in all steps, so that they share one build.
-/// The binary without it is built by `generated`.
+/// The binary without it is linted and built by `clippy` and `generated`.
 const ALL_OF_IT: [&str; 4] = ["--workspace", "--features", "keyplane/grpc", "--locked"];
 
 /// One named part of the test.
@@ -84,9 +84,10 @@ pub(crate) const ALL: &[Step] = &[
         run: |setup| {
             let strict = ["--all-targets", "--", "-D", "warnings"];
             setup.cargo(&[&["clippy"][..], &ALL_OF_IT, &strict].concat())?;
-            // The contracts alone, which need no C compiler.
+            // The contracts alone, which need no C compiler; and the mempool without its gRPC.
             let least = ["clippy", "-p", "keyplane", "--no-default-features", "--locked"];
-            setup.cargo(&[&least[..], &["--", "-D", "warnings"]].concat())
+            setup.cargo(&[&least[..], &["--", "-D", "warnings"]].concat())?;
+            setup.cargo(&[&least[..], &["--features", "mempool", "--", "-D", "warnings"]].concat())
         },
     },
     Step {

@@ -130,7 +130,12 @@ impl Server {
 async fn serve(stream: TcpStream, speaks: Speaks, router: Router, mut stopping: Stopping) {
     // Events are small and should leave at once. A socket that refuses this is about to fail anyway.
     let _ = stream.set_nodelay(true);
-    let Some(builder) = greeted(&stream, speaks).await else { return };
+    // hyper would wait for ever.
+    #[cfg(feature = "http2")]
+    if matches!(speaks, Speaks::Http2) && timeout(HEAD_WITHIN, greeting(&stream)).await.is_err() {
+        return;
+    }
+    let builder = builder(speaks);
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // Connections fail all the time, by their clients' doing; there is nobody to tell.
@@ -141,20 +146,17 @@ async fn serve(stream: TcpStream, speaks: Speaks, router: Router, mut stopping: 
     let _ = connection.await;
 }
 
-/// What the connection is served with; `None` when its client says nothing.
-async fn greeted(stream: &TcpStream, speaks: Speaks) -> Option<auto::Builder<TokioExecutor>> {
+fn builder(speaks: Speaks) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     match speaks {
         Speaks::Http1 => {
             builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
-            Some(builder.http1_only())
+            builder.http1_only()
         }
         #[cfg(feature = "http2")]
         Speaks::Http2 => {
-            // hyper waits for the greeting for ever.
-            timeout(HEAD_WITHIN, greeting(stream)).await.ok()?;
             builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
-            Some(builder.http2_only())
+            builder.http2_only()
         }
     }
 }
