@@ -18,16 +18,18 @@ const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 const BENCH_LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// The crates with their targets and the folder whose files these begin with, twelve minutes in all. The limit leaves room
+/// The crates with their targets and the folder whose files these begin with, fifteen minutes in all. The limit leaves room
 /// for the build.
-const FUZZ_TARGETS: [(&str, &str, &str); 7] = [
-    ("schema", "contract", "tests/bad"),
-    ("schema", "tables", "fuzz/tables"),
-    ("schema", "matcher", "fuzz/keys"),
-    ("schema", "script", "tests/bad_scripts"),
-    ("engine", "resp", "fuzz/requests"),
-    ("engine", "commands", "fuzz/sessions"),
-    ("engine", "log", "fuzz/logs"),
+const FUZZ_TARGETS: [(&str, &str, &str); 9] = [
+    ("crates/schema", "contract", "tests/bad"),
+    ("crates/schema", "tables", "fuzz/tables"),
+    ("crates/schema", "matcher", "fuzz/keys"),
+    ("crates/schema", "script", "tests/bad_scripts"),
+    ("crates/engine", "resp", "fuzz/requests"),
+    ("crates/engine", "commands", "fuzz/sessions"),
+    ("crates/engine", "log", "fuzz/logs"),
+    ("systems/mempool", "tx", "fuzz/txs"),
+    ("systems/mempool", "records", "fuzz/records"),
 ];
 const FUZZ_SECONDS: u64 = 100;
 const FUZZ_LIMIT: Duration = Duration::from_secs(FUZZ_SECONDS + 15 * 60);
@@ -36,6 +38,10 @@ const FUZZ_INPUT_SECONDS: u64 = 10;
 
 /// Test runners hide what a passing test prints, so tests also write their skips to the file named here.
 const SKIPS_VARIABLE: &str = "KEYPLANE_SKIPS";
+
+/// Everything, also what the binary has only on request. One set of features in all steps, so that they share one build.
+/// The binary without it is linted and built by `clippy` and `generated`.
+const ALL_OF_IT: [&str; 4] = ["--workspace", "--features", "keyplane/grpc", "--locked"];
 
 /// One named part of the test.
 pub(crate) struct Step {
@@ -76,10 +82,12 @@ pub(crate) const ALL: &[Step] = &[
         long: false,
         needs: &[Need::Component("clippy")],
         run: |setup| {
-            setup.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
-            // The contracts alone, which need no C compiler.
+            let strict = ["--all-targets", "--", "-D", "warnings"];
+            setup.cargo(&[&["clippy"][..], &ALL_OF_IT, &strict].concat())?;
+            // The contracts alone, which need no C compiler; and the mempool without its gRPC.
             let least = ["clippy", "-p", "keyplane", "--no-default-features", "--locked"];
-            setup.cargo(&[&least[..], &["--", "-D", "warnings"]].concat())
+            setup.cargo(&[&least[..], &["--", "-D", "warnings"]].concat())?;
+            setup.cargo(&[&least[..], &["--features", "mempool", "--", "-D", "warnings"]].concat())
         },
     },
     Step {
@@ -94,7 +102,7 @@ pub(crate) const ALL: &[Step] = &[
         about: "the examples in the documentation run",
         long: false,
         needs: &[],
-        run: |setup| setup.cargo(&["test", "--workspace", "--doc", "--locked"]),
+        run: |setup| setup.cargo(&[&["test", "--doc"][..], &ALL_OF_IT].concat()),
     },
     Step {
         name: "docs",
@@ -103,7 +111,7 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[],
         run: |setup| {
             let mut command = cargo();
-            command.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
+            command.args(["doc", "--no-deps"]).args(ALL_OF_IT).env("RUSTDOCFLAGS", "-D warnings");
             setup.run(&mut command, STEP_LIMIT)
         },
     },
@@ -174,7 +182,7 @@ pub(crate) const ALL: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        about: "twelve minutes of fuzzing on everything that reads what others write",
+        about: "fifteen minutes of fuzzing on everything that reads what others write",
         long: true,
         needs: &[],
         run: fuzz,
@@ -315,15 +323,12 @@ fn find(what: &str, place: &Place, find: fn(&Place) -> Result<PathBuf>) -> Optio
 /// Inside `keyplane-test-servers`: a runner with a process per test would start a cluster for each.
 fn tests(setup: &Setup<'_>) -> Result<Outcome> {
     // Everything with one set of features; `cargo run` of one package would build its dependencies a second time.
-    setup.cargo(&["test", "--workspace", "--locked", "--no-run", "--quiet"])?;
+    setup.cargo(&[&["test", "--no-run", "--quiet"][..], &ALL_OF_IT].concat())?;
     let with_nextest = command::answers(cargo().args(["nextest", "--version"]));
-    let runner: &[&str] = if with_nextest {
-        &["nextest", "run", "--workspace", "--locked"]
-    } else {
-        &["test", "--workspace", "--locked", "--tests", "--bins", "--lib"]
-    };
+    let runner: &[&str] =
+        if with_nextest { &["nextest", "run"] } else { &["test", "--tests", "--bins", "--lib"] };
     let mut servers = command::own_program(setup.place.target.join("debug/keyplane-test-servers"));
-    servers.arg("--").arg(cargo().get_program()).args(runner);
+    servers.arg("--").arg(cargo().get_program()).args(runner).args(ALL_OF_IT);
     setup.run(&mut servers, STEP_LIMIT)
 }
 
@@ -335,8 +340,8 @@ fn fuzz(setup: &Setup<'_>) -> Result<Outcome> {
                 .to_owned(),
         ));
     }
-    for (name, target, seeds) in FUZZ_TARGETS {
-        let folder = setup.place.root.join("crates").join(name);
+    for (folder, target, seeds) in FUZZ_TARGETS {
+        let folder = setup.place.root.join(folder);
         let corpus = format!("fuzz/corpus/{target}");
         fs::create_dir_all(folder.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
         let mut command = command::cargo_of("nightly");

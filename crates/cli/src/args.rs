@@ -118,18 +118,11 @@ pub(crate) enum Command {
 #[cfg(feature = "mempool")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mempool {
-    /// Run a node: it takes transactions in, stands for election, and applies the chain that is pushed to it.
+    /// Run a node: it takes transactions in, offers them to peers, stands for election, and applies the chain that is pushed to it.
     #[command(
-        after_help = "Nodes with the same store and key prefix share one pool; on one machine they differ in their port. The chain is pushed to every node: POST /api/chain/forward and /api/chain/back. /openapi.json describes the API.\n\nExit codes: 0 it was ended; 2 bad settings, or an address that needs a token; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool run --config keyplane.toml\n  keyplane mempool run --listen 127.0.0.1:8091 --log debug"
+        after_help = "Nodes with the same store and key prefix share one pool and its peers; on one machine they differ in their port. No two of them offer the same transaction to the same peer. The chain is pushed to every node: POST /api/chain/forward and /api/chain/back. /openapi.json describes the API.\n\nExit codes: 0 it was ended; 2 bad settings, or an address that needs a token; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool run --config keyplane.toml\n  keyplane mempool run --listen 127.0.0.1:8091 --log debug\n  keyplane mempool run --peer relay-1=http://127.0.0.1:8190/api/submit/tx"
     )]
-    Run {
-        /// Where to serve the API; instead of the setting.
-        #[arg(long, value_name = "ADDR")]
-        listen: Option<String>,
-        /// What to say on stderr.
-        #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
-        log: String,
-    },
+    Run(Serve),
     /// Take a transaction into the pool, and print its id.
     #[command(
         after_help = "Exit codes: 0 accepted; 1 refused: duplicate, conflicting input, full; 2 no transaction; 3 the store cannot be reached.\n\nExamples:\n  keyplane mempool submit signed.tx\n  cat signed.hex | keyplane mempool submit -"
@@ -193,6 +186,25 @@ pub(crate) enum Mempool {
         #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = keyplane_schema::parse_duration)]
         lasts: Duration,
     },
+}
+
+/// Where a node serves what.
+#[cfg(feature = "mempool")]
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Where to serve the API; instead of the setting.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// Where to serve gRPC (UTxO RPC's SubmitService); instead of the setting. By default nowhere.
+    #[cfg(feature = "grpc")]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) grpc: Option<String>,
+    /// A peer that is offered transactions over HTTP; several may be given, instead of the setting.
+    #[arg(long = "peer", value_name = "NAME=URL")]
+    pub(crate) peers: Vec<String>,
+    /// What to say on stderr.
+    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
+    pub(crate) log: String,
 }
 
 #[cfg(feature = "embedded")]

@@ -83,6 +83,10 @@ pub struct MempoolSettings {
     pub max_age: Option<Duration>,
     /// Where a node serves its API.
     pub listen: String,
+    /// Where it serves gRPC.
+    pub grpc: Option<String>,
+    /// Who is offered transactions, each as `NAME=URL`.
+    pub peers: Vec<String>,
     /// What callers of it must bring.
     pub token: Option<Secret>,
 }
@@ -116,6 +120,8 @@ impl Config {
             max_tx_bytes: own.set_count("max_tx_bytes"),
             max_age: own.duration("max_age"),
             listen: own.text("listen").unwrap_or_default().to_owned(),
+            grpc: own.text("grpc").map(str::to_owned),
+            peers: own.text("peers").map_or_else(Vec::new, listed),
             token: own.secret("token"),
         }
     }
@@ -170,4 +176,9 @@ impl Settings<'_> {
     fn set_duration(&self, name: &str) -> Duration {
         self.duration(name).unwrap_or_default()
     }
+}
+
+/// Several with commas.
+fn listed(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
 }

@@ -216,7 +216,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Kind::Duration { least: SECOND, most: Duration::from_secs(30 * 86_400), off: true, bare: false },
         "24h",
         &[],
-        "How long a transaction may wait without being on the chain before it is dropped.",
+        "How long a transaction may wait to be offered to a peer before it is dropped.",
     ),
     only(
         Section::Mempool,
@@ -226,6 +226,24 @@ pub(crate) static SETTINGS: &[Setting] = &[
         &[],
         "Where a node serves its API. An address that other machines reach needs a `token`.",
     ),
+    Setting {
+        name: "grpc",
+        place: Place::Only(Section::Mempool),
+        kind: Kind::Text,
+        default: None,
+        own_defaults: &[],
+        older: &[],
+        doc: "Where a node serves gRPC, such as `127.0.0.1:50051`, by the same rules as `listen`. Not set: nowhere.",
+    },
+    Setting {
+        name: "peers",
+        place: Place::Only(Section::Mempool),
+        kind: Kind::Text,
+        default: None,
+        own_defaults: &[],
+        older: &[],
+        doc: "Who is offered transactions: `NAME=URL`, several with commas, such as `relay-1=http://127.0.0.1:8190/api/submit/tx`. The same on every node.",
+    },
     Setting {
         name: "token",
         place: Place::Only(Section::Mempool),

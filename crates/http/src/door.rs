@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -50,8 +50,13 @@ pub(crate) async fn guard(State(door): State<Door>, mut request: Request, next: 
             request.extensions_mut().insert(door);
             next.run(request).await
         }
+        Err(refusal) if speaks_grpc(request.headers()) => refusal.into_grpc(),
         Err(refusal) => refusal.into_response(),
     }
+}
+
+fn speaks_grpc(headers: &HeaderMap) -> bool {
+    text(headers, CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/grpc"))
 }
 
 fn brings(token: &Token, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -65,9 +70,11 @@ fn brings(token: &Token, headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 fn is_local(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    let host = text(headers, HOST).unwrap_or_default();
+    let authority = uri.authority().map(|authority| authority.as_str());
+    // HTTP/2 has the host in the target alone.
+    let host = text(headers, HOST).or(authority).unwrap_or_default();
     // A target with a host of its own overrides the header.
-    let target = uri.authority().map_or(host, |authority| authority.as_str());
+    let target = authority.unwrap_or(host);
     if !is_own_name(host) || !is_own_name(target) {
         return Err(Refusal::forbidden(format!("`{target}` is not a name of this API"))
             .code("foreign_host")
@@ -168,6 +175,8 @@ mod tests {
         assert_eq!(ask(&door, &Method::GET, "/", &[]), foreign, "none at all");
         let target = ask(&door, &Method::GET, "http://evil.example/", &[("host", "localhost")]);
         assert_eq!(target, foreign, "the target's own host counts too");
+        assert_eq!(ask(&door, &Method::POST, "http://evil.example/", &[]), foreign, "as HTTP/2 sends it");
+        ask(&door, &Method::POST, "http://127.0.0.1:50051/a.B/C", &[]).unwrap();
     }
 
     #[test]

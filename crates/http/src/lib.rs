@@ -11,6 +11,7 @@
 //!   and adds `/health/live`, `/health/ready`, `/metrics`, `/api/alerts` and `/openapi.json`. A panel that hangs or panics
 //!   does not hide the others.
 //! - **Live events resume** after the last one that a client saw ([`live`]).
+//! - **gRPC passes the same door** (feature `http2`): a refusal comes as a gRPC status to whoever speaks gRPC.
 //! - **A stop is orderly**: open requests finish within a limit, live streams end, then [`Server::run`] returns.
 //!
 //! # What it does not
@@ -75,4 +76,4 @@ pub use operation::Operation;
 pub use panel::{Alert, Later, Panel, Severity};
 pub use refusal::Refusal;
 pub use router::{Options, RouterError, router};
-pub use server::{Ended, Server};
+pub use server::{Ended, Server, Stopping};

@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -106,6 +106,25 @@ impl Refusal {
         self
     }
 
+    /// As gRPC tells it: the status is in headers of its own, and that of HTTP says nothing.
+    pub(crate) fn into_grpc(self) -> Response {
+        let code: u16 = match self.status {
+            StatusCode::UNAUTHORIZED => 16,
+            StatusCode::FORBIDDEN => 7,
+            // Unknown.
+            _ => 2,
+        };
+        let mut response = StatusCode::OK.into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert("grpc-status", HeaderValue::from(code));
+        let message = percent_encoded(&format!("{}; {}", self.message, self.help));
+        if let Ok(message) = HeaderValue::try_from(message) {
+            headers.insert("grpc-message", message);
+        }
+        response
+    }
+
     fn body(&self) -> Value {
         json!({"error": {"code": self.code, "message": self.message, "help": self.help}})
     }
@@ -125,6 +144,15 @@ impl IntoResponse for Refusal {
         }
         response
     }
+}
+
+/// As gRPC writes messages: what is not plain ASCII, byte by byte.
+fn percent_encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'%' | 0..0x20 | 0x7f.. => format!("%{byte:02X}"),
+        plain => char::from(plain).to_string(),
+    };
+    text.bytes().map(byte).collect()
 }
 
 /// The code of a status and what its caller can usually do.
@@ -191,6 +219,15 @@ mod tests {
             (response.status().as_u16(), &response.headers()[WWW_AUTHENTICATE]),
             (401, &HeaderValue::from_static("Bearer"))
         );
+    }
+
+    #[test]
+    fn grpc_is_told_in_its_own_headers() {
+        let response = Refusal::unauthorized("100 % näin").help("x").into_grpc();
+        let headers = response.headers();
+        assert_eq!((response.status(), &headers["grpc-status"]), (StatusCode::OK, &HeaderValue::from(16)));
+        assert_eq!(headers["grpc-message"], "100 %25 n%C3%A4in; x");
+        assert_eq!(headers[CONTENT_TYPE], "application/grpc");
     }
 
     #[test]

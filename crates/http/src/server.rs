@@ -28,6 +28,10 @@ const HEAD_WITHIN: Duration = Duration::from_secs(30);
 /// Out of file descriptors, most likely: asking again at once would only spin.
 const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 
+/// A client that does not answer a ping is gone, and its streams end. Asked when it was quiet for as long.
+#[cfg(feature = "http2")]
+const PING: Duration = Duration::from_secs(20);
+
 /// A bound address that will serve a router.
 #[derive(Debug)]
 pub struct Server {
@@ -35,6 +39,14 @@ pub struct Server {
     address: SocketAddr,
     door: Door,
     grace: Duration,
+    speaks: Speaks,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Speaks {
+    Http1,
+    #[cfg(feature = "http2")]
+    Http2,
 }
 
 /// How a server ended.
@@ -53,7 +65,7 @@ impl Server {
         let failed = |source| ListenError::Bind { address: asked, source };
         let listener = TcpListener::bind(asked).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, door: Door::new(listen.token), grace: GRACE })
+        Ok(Self { listener, address, door: Door::new(listen.token), grace: GRACE, speaks: Speaks::Http1 })
     }
 
     /// The address, with the port that was found where 0 was asked for.
@@ -69,10 +81,18 @@ impl Server {
         self
     }
 
+    /// Speaks HTTP/2 and nothing else, without TLS, as gRPC does.
+    #[cfg(feature = "http2")]
+    #[must_use]
+    pub fn http2(mut self) -> Self {
+        self.speaks = Speaks::Http2;
+        self
+    }
+
     /// Serves until `shutdown` resolves, then takes no more requests, ends live streams, and waits for open requests for
     /// as long as the grace allows.
     pub async fn run(self, router: Router, shutdown: impl Future<Output = ()>) -> Ended {
-        let Self { listener, door, grace, .. } = self;
+        let Self { listener, door, grace, speaks, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let stopping = Stopping(stopping);
         let router = router
@@ -86,7 +106,7 @@ impl Server {
                 () = &mut shutdown => break,
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        connections.spawn(serve(stream, router.clone(), stopping.clone()));
+                        connections.spawn(serve(stream, speaks, router.clone(), stopping.clone()));
                     }
                     Err(error) => rest_after(&error).await,
                 },
@@ -107,11 +127,15 @@ impl Server {
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, mut stopping: Stopping) {
+async fn serve(stream: TcpStream, speaks: Speaks, router: Router, mut stopping: Stopping) {
     // Events are small and should leave at once. A socket that refuses this is about to fail anyway.
     let _ = stream.set_nodelay(true);
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+    // hyper would wait for ever.
+    #[cfg(feature = "http2")]
+    if matches!(speaks, Speaks::Http2) && timeout(HEAD_WITHIN, greeting(&stream)).await.is_err() {
+        return;
+    }
+    let builder = builder(speaks);
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // Connections fail all the time, by their clients' doing; there is nobody to tell.
@@ -120,6 +144,34 @@ async fn serve(stream: TcpStream, router: Router, mut stopping: Stopping) {
         () = stopping.wait() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+fn builder(speaks: Speaks) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    match speaks {
+        Speaks::Http1 => {
+            builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+            builder.http1_only()
+        }
+        #[cfg(feature = "http2")]
+        Speaks::Http2 => {
+            builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+            builder.http2_only()
+        }
+    }
+}
+
+/// Until the 24 bytes are there with which every HTTP/2 client begins. Whether they are the right ones, hyper will see.
+#[cfg(feature = "http2")]
+async fn greeting(stream: &TcpStream) {
+    let mut bytes = [0; 24];
+    while let Ok(some @ 1..) = stream.peek(&mut bytes).await {
+        if some == bytes.len() {
+            return;
+        }
+        // What was seen is still there and would be seen again at once.
+        sleep(AFTER_FAILED_ACCEPT).await;
+    }
 }
 
 async fn rest_after(error: &io::Error) {
@@ -132,13 +184,13 @@ async fn rest_after(error: &io::Error) {
     sleep(AFTER_FAILED_ACCEPT).await;
 }
 
-/// Tells what outlives its request that the server stops.
+/// Tells what outlives its request that the server stops. Every request has it among its extensions.
 #[derive(Debug, Clone)]
-pub(crate) struct Stopping(watch::Receiver<bool>);
+pub struct Stopping(watch::Receiver<bool>);
 
 impl Stopping {
     /// Until the server stops, or is gone.
-    pub(crate) async fn wait(&mut self) {
+    pub async fn wait(&mut self) {
         let _ = self.0.wait_for(|stopped| *stopped).await;
     }
 

@@ -1,6 +1,7 @@
 //! `keyplane mempool`: a Cardano mempool that several nodes share.
 
 mod ask;
+mod grpc;
 mod list;
 mod replay;
 mod serve;
@@ -21,8 +22,8 @@ use crate::session;
 use crate::settings;
 
 pub(crate) fn run(command: &Mempool, given: &Given, output: &Output) -> Result<Outcome, Failure> {
-    if let Mempool::Run { listen, log } = command {
-        return session::run_to_end(serve::run(listen.as_deref(), log, given, output))?;
+    if let Mempool::Run(serve) = command {
+        return session::run_to_end(serve::run(serve, given, output))?;
     }
     let ended = session::run(carry_out(command, given, output))?;
     ended.unwrap_or(Ok(Outcome::Interrupted))
@@ -38,7 +39,7 @@ async fn carry_out(command: &Mempool, given: &Given, output: &Output) -> Result<
         Mempool::Replay { blocks, txs } => replay::run(blocks, txs, given, output).await,
         Mempool::Sim { lasts } => sim::run(*lasts, given, output).await,
         // It puts things in order before it ends, so it has a session of its own.
-        Mempool::Run { listen, log } => serve::run(listen.as_deref(), log, given, output).await,
+        Mempool::Run(serve) => serve::run(serve, given, output).await,
     }
 }
 

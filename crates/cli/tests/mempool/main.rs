@@ -4,5 +4,7 @@
 mod commands;
 mod doors;
 mod failover;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod node;
 mod rounds;

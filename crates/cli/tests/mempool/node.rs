@@ -28,6 +28,9 @@ pub(crate) struct Node {
     process: Child,
     pub(crate) id: String,
     pub(crate) address: String,
+    /// Where it speaks gRPC.
+    #[cfg(feature = "grpc")]
+    pub(crate) grpc: Option<String>,
     log: Arc<Mutex<String>>,
 }
 
@@ -73,8 +76,15 @@ impl Node {
         let mut first = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut first).unwrap();
         let words: Vec<&str> = first.split_whitespace().collect();
-        assert!(words.len() == 4, "{first}{}", log.lock().unwrap());
-        Self { process, id: words[1].to_owned(), address: words[3].to_owned(), log }
+        assert!(words.len() >= 4, "{first}{}", log.lock().unwrap());
+        Self {
+            process,
+            id: words[1].to_owned(),
+            address: words[3].to_owned(),
+            #[cfg(feature = "grpc")]
+            grpc: words.get(7).map(|url| (*url).to_owned()),
+            log,
+        }
     }
 
     pub(crate) fn log(&self) -> String {

@@ -9,6 +9,8 @@
 
 mod chain;
 mod figures;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod look;
 mod submit;
 mod tail;
@@ -25,6 +27,9 @@ use keyplane_store::Error;
 
 use crate::run::Node;
 use crate::state::ReadError;
+
+#[cfg(feature = "grpc")]
+pub use grpc::Grpc;
 
 /// The API of one node.
 #[derive(Debug, Clone)]

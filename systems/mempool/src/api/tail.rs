@@ -17,13 +17,13 @@ use crate::state::Pool;
 use crate::told;
 
 /// Events that wait for a slow client; what comes after them waits in the store.
-const AHEAD: usize = 64;
+pub(super) const AHEAD: usize = 64;
 
 /// How long one question waits for something new.
-const WAIT: Duration = Duration::from_secs(10);
+pub(super) const WAIT: Duration = Duration::from_secs(10);
 
 /// What a store that is away is given to come back.
-const PAUSE: Duration = Duration::from_millis(500);
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) async fn events(State(api): State<Api>, live: Live) -> Result<Response, Refusal> {
     let pool = api.node.pool().clone();
@@ -63,12 +63,13 @@ async fn follow(pool: Pool, position: Position, tell: mpsc::Sender<Event>) {
     }
 }
 
-struct Told(mpsc::Receiver<Event>);
+/// What a task tells, as a stream.
+pub(super) struct Told<T>(pub(super) mpsc::Receiver<T>);
 
-impl Stream for Told {
-    type Item = Event;
+impl<T> Stream for Told<T> {
+    type Item = T;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         self.0.poll_recv(context)
     }
 }

@@ -98,6 +98,14 @@ impl Payload {
 }
 
 impl InflightRecord {
+    /// As it is stored.
+    #[must_use]
+    pub fn to_cbor(&self) -> Vec<u8> {
+        let (before, behind) =
+            frame_inflight(self.stage, self.confirmations, self.confirmed_at, self.non_confirmations);
+        [before, self.payload.to_cbor(), behind].concat()
+    }
+
     /// Reads it.
     pub fn from_cbor(bytes: &[u8]) -> Result<Self, RecordError> {
         whole(bytes, |d| {
@@ -114,6 +122,14 @@ impl InflightRecord {
 }
 
 impl FinalizedEntry {
+    /// As it is stored.
+    #[must_use]
+    pub fn to_cbor(&self) -> Vec<u8> {
+        let (confirmations, misses) = (self.confirmations, self.non_confirmations);
+        let before = frame_finalized(&self.hash, self.stage, confirmations, misses, self.confirmed_at);
+        [before, self.payload.to_cbor()].concat()
+    }
+
     /// Reads it.
     pub fn from_cbor(bytes: &[u8]) -> Result<Self, RecordError> {
         whole(bytes, |d| {

@@ -5,6 +5,7 @@ mod error;
 mod inbox;
 mod names;
 mod original;
+mod payloads;
 mod peers;
 mod pulse;
 mod read;

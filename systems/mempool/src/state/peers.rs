@@ -69,16 +69,10 @@ impl Pool {
         claimed.sort_by(|one, other| one.1.total_cmp(&other.1));
         let texts: Vec<String> = claimed.into_iter().map(|(hash, _)| hash).collect();
         let hashes = super::read::hashes(&texts);
-        let payloads = node.run_all(names.payloads(&hashes).iter().map(|key| key.get())).await?;
-        let mut offers = Vec::with_capacity(hashes.len());
-        for (hash, bytes) in hashes.into_iter().zip(payloads) {
-            // Somebody took them away; the claim runs out, and whoever sends it again brings them back.
-            let Some(bytes) = bytes else { continue };
-            let payload =
-                Payload::from_cbor(&bytes).map_err(ReadError::record("payload", hash.to_string()))?;
-            offers.push(Offer { hash, payload });
-        }
-        Ok(offers)
+        let payloads = self.payloads(&hashes).await?;
+        // Somebody took its bytes away; the claim runs out, and whoever sends it again brings them back.
+        let offer = |(hash, payload): (TxHash, Option<Payload>)| Some(Offer { hash, payload: payload? });
+        Ok(hashes.into_iter().zip(payloads).filter_map(offer).collect())
     }
 
     /// The peer has answered: it is not offered these again, unless it was away.

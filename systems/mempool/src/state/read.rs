@@ -95,12 +95,8 @@ impl Pool {
         let hashes: Vec<TxHash> = hashes
             .collect::<Result<_, _>>()
             .map_err(|error| ReadError::damaged("pending", "an entry", &error))?;
-        let payloads = node.run_all(names.payloads(&hashes).iter().map(|key| key.get())).await?;
-        let pending = |(hash, bytes): (TxHash, Option<Vec<u8>>)| {
-            let payload = bytes.map(|bytes| Payload::from_cbor(&bytes)).transpose();
-            Ok(Pending { hash, payload: payload.map_err(ReadError::record("payload", hash.to_string()))? })
-        };
-        hashes.into_iter().zip(payloads).map(pending).collect()
+        let payloads = self.payloads(&hashes).await?;
+        Ok(hashes.into_iter().zip(payloads).map(|(hash, payload)| Pending { hash, payload }).collect())
     }
 
     /// The status of a transaction; `None` if the pool does not know it. One round trip.

@@ -1,6 +1,6 @@
 //! One node: it takes transactions in, offers them, and follows the chain. When it crashes, all of it begins anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,11 +9,13 @@ use keyplane_key::Naming;
 use keyplane_kit::Tokens;
 use keyplane_kit::lease::Options as LeaseOptions;
 use keyplane_mempool::model::{Input, Payload, Thresholds};
-use keyplane_mempool::ports::SimChain;
-use keyplane_mempool::state::{ConfirmError, Pool, ReceiveError, Settings};
+use keyplane_mempool::ports::{Answer, Away, Peer, SimChain};
+use keyplane_mempool::run::propagate;
+use keyplane_mempool::state::{ConfirmError, Offer, PeerName, Pool, ReceiveError, Settings};
 use keyplane_mempool::{ChainEvent, Node, Stage, Tx, TxHash};
 use keyplane_store::{Dialer, Options, Store};
 use keyplane_testing::Network;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::world::TXS;
@@ -36,6 +38,10 @@ pub(crate) struct Book {
     pub(crate) steps: Vec<String>,
     pub(crate) crashes: u64,
     pub(crate) terms: u64,
+    /// Offers to peers, and how often two nodes made the same one at the same time.
+    pub(crate) offers: u64,
+    pub(crate) twice: u64,
+    offering: BTreeSet<(String, TxHash)>,
     /// The next transaction of each sender: senders do not crash with the node.
     next: [u64; 3],
     starts: [u64; 3],
@@ -51,6 +57,9 @@ impl Book {
             steps: Vec::new(),
             crashes: 0,
             terms: 0,
+            offers: 0,
+            twice: 0,
+            offering: BTreeSet::new(),
             next: [0; 3],
             starts: [0; 3],
         }
@@ -120,8 +129,10 @@ pub(crate) async fn work(name: &'static str, number: u64, seed: u64, book: Share
     let node = Node::start(pool.clone(), lease);
     let feeding = follow(name, &node, &book);
     let sending = send(&pool, number as usize, Rng::with_seed(rng.u64(..)), &book);
-    let offering = offer(&pool, &book, Rng::with_seed(rng.u64(..)));
-    tokio::join!(feeding, sending, offering);
+    let (_go_on, stop) = watch::channel(false);
+    let [first, second] = ["relay-1", "relay-2"]
+        .map(|name| propagate(pool.clone(), Relay::new(name, &book, rng.u64(..)), stop.clone()));
+    tokio::join!(feeding, sending, first, second);
     Ok(())
 }
 
@@ -198,20 +209,66 @@ async fn send_one(pool: &Pool, tx: Tx, book: &Shared) {
     }
 }
 
-/// Offers what is pending to the peer that makes the blocks.
-async fn offer(pool: &Pool, book: &Shared, mut rng: Rng) {
-    loop {
-        sleep(Duration::from_millis(rng.u64(10..80))).await;
-        let Ok(pending) = pool.peek_pending(60).await else { continue };
-        let mut hashes: Vec<TxHash> = pending.iter().map(|pending| pending.hash).collect();
-        if rng.u8(..4) == 0 {
-            rng.shuffle(&mut hashes);
+/// A peer of all nodes. Both put what they take before the one that makes the blocks. Now and then one does not answer, and it
+/// may have taken what it was offered or not.
+struct Relay {
+    name: PeerName,
+    book: Shared,
+    rng: Mutex<Rng>,
+}
+
+impl Relay {
+    fn new(name: &str, book: &Shared, seed: u64) -> Self {
+        Self { name: name.parse().unwrap(), book: Arc::clone(book), rng: Mutex::new(Rng::with_seed(seed)) }
+    }
+
+    fn drawn(&self, below: u64) -> u64 {
+        self.rng.lock().unwrap().u64(..below)
+    }
+}
+
+/// An offer that is under way: no two nodes make the same one.
+struct Offering<'r> {
+    relay: &'r Relay,
+    tx: TxHash,
+}
+
+impl<'r> Offering<'r> {
+    fn begin(relay: &'r Relay, tx: TxHash) -> Self {
+        let mut book = relay.book.lock().unwrap();
+        book.offers += 1;
+        if !book.offering.insert((relay.name.to_string(), tx)) {
+            book.twice += 1;
         }
-        let Ok(marked) = pool.mark_inflight(&hashes).await else { continue };
-        {
-            let mut book = book.lock().unwrap();
-            marked.moved.iter().for_each(|tx| book.chain.offer(*tx));
+        drop(book);
+        Self { relay, tx }
+    }
+}
+
+impl Drop for Offering<'_> {
+    fn drop(&mut self) {
+        self.relay.book.lock().unwrap().offering.remove(&(self.relay.name.to_string(), self.tx));
+    }
+}
+
+impl Peer for Relay {
+    fn name(&self) -> &PeerName {
+        &self.name
+    }
+
+    async fn reach(&self) -> Result<(), Away> {
+        sleep(Duration::from_millis(self.drawn(5))).await;
+        if self.drawn(3) == 0 { Err(Away("not now".to_owned())) } else { Ok(()) }
+    }
+
+    async fn offer(&self, tx: &Offer) -> Result<Answer, Away> {
+        let offering = Offering::begin(self, tx.hash);
+        sleep(Duration::from_micros(self.drawn(2000))).await;
+        let drawn = self.drawn(100);
+        if drawn != 0 {
+            self.book.lock().unwrap().chain.offer(tx.hash);
         }
-        drop(pool.mark_acknowledged(&marked.moved).await);
+        drop(offering);
+        if drawn < 2 { Err(Away("it was cut off".to_owned())) } else { Ok(Answer::Taken) }
     }
 }

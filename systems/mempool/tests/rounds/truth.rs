@@ -23,6 +23,7 @@ pub(crate) struct Tally {
     pub(crate) rolled_back: u64,
     pub(crate) terms: u64,
     pub(crate) crashes: u64,
+    pub(crate) offers: u64,
 }
 
 impl AddAssign for Tally {
@@ -36,6 +37,7 @@ impl AddAssign for Tally {
         self.rolled_back += other.rolled_back;
         self.terms += other.terms;
         self.crashes += other.crashes;
+        self.offers += other.offers;
     }
 }
 
@@ -107,7 +109,16 @@ impl Found {
                 return Err(format!("{} has two final records", entry.hash));
             }
         }
-        let mut tally = Tally { rounds: 1, terms: book.terms, crashes: book.crashes, ..Tally::default() };
+        if book.twice > 0 {
+            return Err(format!("{} times two nodes offered the same to the same peer", book.twice));
+        }
+        let mut tally = Tally {
+            rounds: 1,
+            terms: book.terms,
+            crashes: book.crashes,
+            offers: book.offers,
+            ..Tally::default()
+        };
         for (tx, sent) in &book.sent {
             let status = self.statuses.get(tx).copied().flatten();
             let told = self.told.get(&tx.to_string()).map_or(&[][..], Vec::as_slice);
