@@ -146,8 +146,9 @@ async fn after_a_gap_the_stages_are_read_anew() {
     assert_eq!(event(&mut stream).await, (second.hash, Stage::Mempool));
     lose_changes(&rig.place, 3);
     let (key, hash) = (rig.place.key("stage"), first.hash.to_string());
-    let mark = format!("{hash}:mark");
-    rig.place.raw::<i64>(&key, &["HSET", &key, &hash, "propagated", &mark, "2 0"]);
+    let entry: String = rig.place.raw(&key, &["HGET", &key, &hash]);
+    let entry = entry.replace("pending 1 ", "propagated 2 ");
+    rig.place.raw::<i64>(&key, &["HSET", &key, &hash, &entry]);
     rig.pool().mark_inflight(&[second.hash]).await.unwrap();
     assert_eq!(event(&mut stream).await, (first.hash, Stage::Network), "found by the look");
     assert_eq!(event(&mut stream).await, (second.hash, Stage::Network));
@@ -155,9 +156,9 @@ async fn after_a_gap_the_stages_are_read_anew() {
 
 /// So many numbers of the log are never seen.
 pub(crate) fn lose_changes(place: &Place, many: u64) {
-    let key = place.key("stats");
-    let last: String = place.raw(&key, &["HGET", &key, "last_event"]);
-    let (millis, number) = last.split_once('-').unwrap();
-    let skipped = format!("{millis}-{}", number.parse::<u64>().unwrap() + many);
-    place.raw::<i64>(&key, &["HSET", &key, "last_event", &skipped]);
+    let key = place.key("events");
+    let newest: Vec<(String, Vec<String>)> = place.raw(&key, &["XREVRANGE", &key, "+", "-", "COUNT", "1"]);
+    let (name, number) = newest[0].0.split_once('-').unwrap();
+    let skipped = format!("{name}-{}", number.parse::<u64>().unwrap() + many);
+    place.raw::<String>(&key, &["XSETID", &key, &skipped]);
 }

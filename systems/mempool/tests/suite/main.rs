@@ -5,6 +5,7 @@ mod differences;
 mod faults;
 mod generic;
 mod limits;
+mod peers;
 mod recorded;
 mod setup;
 mod timed;

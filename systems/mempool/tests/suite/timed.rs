@@ -79,3 +79,19 @@ async fn the_next_block_is_applied_within_the_ttl_and_a_second_of_the_watchers_d
         tip = Some(next);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_node_has_claimed_is_offered_by_another() {
+    let engine = VirtualEngine::start(1);
+    let (dead, other) = (pool(&engine, settings()).await, pool(&engine, settings()).await);
+    let tx = tx();
+    dead.receive(&tx).await.unwrap();
+    dead.mark_inflight(&[tx.hash]).await.unwrap();
+    let relay = "relay-1".parse().unwrap();
+    assert_eq!(dead.claim(&relay, 10, false).await.unwrap().len(), 1);
+    engine.advance(Duration::from_millis(29_999)).await;
+    assert_eq!(other.claim(&relay, 10, false).await.unwrap(), []);
+    engine.advance(Duration::from_millis(1)).await;
+    let offers = other.claim(&relay, 10, false).await.unwrap();
+    assert_eq!(offers.iter().map(|offer| offer.hash).collect::<Vec<_>>(), [tx.hash]);
+}

@@ -1,0 +1,84 @@
+//! What is offered to whom.
+
+use keyplane_mempool::state::{Pool, ReadError};
+use keyplane_mempool::{Stage, TxHash};
+use keyplane_testing::{Place, every_store};
+
+use crate::setup::{Watcher, block_on, node, queue, received, stage};
+
+/// Takes everything out of the queue: what that was.
+async fn taken_out(pool: &Pool) -> Vec<TxHash> {
+    let waiting = queue(pool).await;
+    pool.mark_inflight(&waiting).await.unwrap().moved
+}
+
+async fn claim(pool: &Pool, peer: &str, most: u64) -> Vec<TxHash> {
+    claimed(pool.claim(&peer.parse().unwrap(), most, false).await)
+}
+
+async fn claim_again(pool: &Pool, peer: &str) -> Vec<TxHash> {
+    claimed(pool.claim(&peer.parse().unwrap(), 100, true).await)
+}
+
+fn claimed(offers: Result<Vec<keyplane_mempool::state::Offer>, ReadError>) -> Vec<TxHash> {
+    offers.unwrap().iter().map(|offer| offer.hash).collect()
+}
+
+#[every_store(except(unix, tls))]
+async fn a_peer_is_offered_everything_once_by_whichever_node(place: Place) {
+    let (one, other) = (node(&place).await, node(&place).await);
+    for _ in 0..10 {
+        received(&one).await;
+    }
+    assert_eq!(claim(&one, "relay-1", 10).await, [], "what is in the queue is not yet to be offered");
+    let all = taken_out(&other).await;
+    assert_eq!(claim(&one, "relay-1", 6).await, all[..6]);
+    assert_eq!(claim(&other, "relay-1", 6).await, all[6..], "the rest, and nothing twice");
+    assert_eq!(claim(&one, "relay-1", 6).await, []);
+    assert_eq!(claim(&one, "relay-2", 100).await, all, "another peer is offered all of it");
+    // Answered or not: they were offered.
+    one.answered(&"relay-1".parse().unwrap(), &all).await.unwrap();
+    assert_eq!(claim(&other, "relay-1", 100).await, []);
+}
+
+#[every_store(except(unix, tls))]
+async fn what_a_peer_has_not_answered_is_offered_by_the_next_in_its_order(place: Place) {
+    let (one, other) = (node(&place).await, node(&place).await);
+    for _ in 0..20 {
+        received(&one).await;
+    }
+    let all = taken_out(&one).await;
+    let relay = "relay-1".parse().unwrap();
+    assert_eq!(claim(&one, "relay-1", 15).await, all[..15]);
+    one.answered(&relay, &all[..3]).await.unwrap();
+    one.give_back(&relay, &all[3..15]).await.unwrap();
+    assert_eq!(claim(&other, "relay-1", 100).await, all[3..], "parents before their children");
+}
+
+#[every_store(except(unix, tls))]
+async fn a_peer_that_was_away_is_offered_again_what_no_block_holds(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let other = node(&place).await;
+    for _ in 0..4 {
+        received(&watcher.pool).await;
+    }
+    let all = taken_out(&watcher.pool).await;
+    let relay = "relay-1".parse().unwrap();
+    assert_eq!(claim(&watcher.pool, "relay-1", 100).await, all);
+    watcher.pool.mark_acknowledged(&all).await.unwrap();
+    watcher.pool.answered(&relay, &all).await.unwrap();
+    let block = block_on(None, &all[..2]);
+    watcher.apply(&block).await;
+    assert_eq!(claim_again(&watcher.pool, "relay-1").await, all[2..]);
+    watcher.pool.answered(&relay, &all).await.unwrap();
+    assert_eq!(claim_again(&other, "relay-1").await, [], "the other node finds it back too; once is enough");
+    // An undone block gives its transactions back to the queue; then every peer is offered them once more.
+    let below = keyplane_mempool::Point { slot: 0, hash: block.prev };
+    let event = keyplane_mempool::ChainEvent::Back { to: below };
+    watcher.pool.confirm(watcher.fence(), &event).await.unwrap();
+    assert_eq!(stage(&watcher.pool, &all[0]).await, Some(Stage::Pending));
+    assert_eq!(taken_out(&other).await, all[..2]);
+    assert_eq!(claim(&other, "relay-1", 100).await, all[..2]);
+    // The second peer has not been offered anything yet: in the order in which they were taken out of the queue.
+    assert_eq!(claim(&other, "relay-2", 100).await, [all[2], all[3], all[0], all[1]]);
+}
