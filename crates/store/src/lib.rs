@@ -46,6 +46,7 @@ mod options;
 mod pipeline;
 mod reply;
 mod rules;
+mod scan;
 mod script;
 mod sentinel;
 mod slot;
@@ -68,6 +69,7 @@ pub use metrics::{
 pub use options::{Options, Tls};
 pub use pipeline::{Pipeline, read_reply};
 pub use reply::{FromReply, Reply, ServerError, UnexpectedReply};
+pub use scan::Scan;
 pub use slot::Slot;
 pub use store::{HandleError, OpenError, Server, Store};
 pub use wire::TlsError;

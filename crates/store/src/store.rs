@@ -257,7 +257,7 @@ fn check_settings(contract: &Contract, settings: &HashMap<String, Duration>) -> 
     Ok(())
 }
 
-async fn ask(
+pub(crate) async fn ask(
     node: &Arc<Node>,
     operation: &Operation,
     command: &[&str],

@@ -19,7 +19,9 @@
 //! The rooms: [`model`] (rules, no I/O), [`state`] (every read and write of the keys), [`ports`] (the outside), [`run`] (election, the chain), [`api`] (HTTP).
 
 pub mod api;
+pub mod blocking;
 pub mod model;
+mod open;
 pub mod ports;
 pub mod run;
 pub mod state;
@@ -38,6 +40,7 @@ pub(crate) mod scripts {
 }
 
 pub use model::{Block, BlockHash, ChainEvent, Point, Stage, Status, Tx, TxHash};
+pub use open::{Config, Mempool};
 pub use run::Node;
 pub use state::{Limits, Pool, Settings};
 pub use store::MempoolStore;

@@ -7,4 +7,5 @@ mod failover;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod node;
+mod peers;
 mod rounds;

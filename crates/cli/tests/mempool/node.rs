@@ -58,8 +58,17 @@ impl Node {
     }
 
     pub(crate) fn start_with(url: &str, settings: &[(&str, &str)]) -> Self {
+        Self::launch(url, "127.0.0.1:0", settings)
+    }
+
+    /// Where another one was.
+    pub(crate) fn start_at(url: &str, address: &str) -> Self {
+        Self::launch(url, address, &[])
+    }
+
+    fn launch(url: &str, listen: &str, settings: &[(&str, &str)]) -> Self {
         let mut process = keyplane(url)
-            .args(["mempool", "run", "--listen", "127.0.0.1:0", "--log", "debug"])
+            .args(["mempool", "run", "--listen", listen, "--log", "debug"])
             .env("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "2s")
             .envs(settings.iter().copied())
             .stdout(Stdio::piped())

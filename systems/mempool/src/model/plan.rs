@@ -37,7 +37,7 @@ impl Default for Thresholds {
 
 impl Thresholds {
     /// The height that finishes a transaction of this stage.
-    fn due(self, stage: Stage, mark: &Mark) -> Option<u64> {
+    pub(crate) fn due(self, stage: Stage, mark: &Mark) -> Option<u64> {
         match stage {
             Stage::Propagated | Stage::Acknowledged => Some(mark.height + u64::from(self.drop)),
             Stage::Confirmed => Some(mark.height + u64::from(self.finalize).saturating_sub(1)),

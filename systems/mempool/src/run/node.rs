@@ -9,6 +9,7 @@
 //! - A gap that is longer than the window of blocks is told ([`ConfirmError::NotNext`]), with the tip from which blocks are
 //!   needed; it is not made up.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use keyplane_kit::Fence;
 use keyplane_kit::lease::Lease;
 use tokio::sync::{Mutex, watch};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::propagate::propagate;
 use super::watch::Watch;
@@ -35,6 +36,9 @@ const PEERS: Duration = Duration::from_secs(2);
 
 /// How often what was left undone is looked for.
 const UPKEEP: Duration = Duration::from_secs(1);
+
+/// How often payloads without a transaction are looked for.
+const SWEEP: Duration = Duration::from_secs(3600);
 
 /// What became of a chain event on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +77,8 @@ struct Inner {
     watch: Watch,
     /// The chain as this node has seen it. Who holds it works on the chain; nobody else of this node does.
     chain: Mutex<Window>,
+    /// The term in which all that the original wrote was made known.
+    adopted: AtomicU64,
 }
 
 impl Node {
@@ -80,7 +86,12 @@ impl Node {
     #[must_use]
     pub fn start(pool: Pool, lease: Lease) -> Self {
         let watch = Watch::start(lease, pool.node_id());
-        let inner = Arc::new(Inner { pool, watch, chain: Mutex::new(Window::new(WINDOW)) });
+        let inner = Arc::new(Inner {
+            pool,
+            watch,
+            chain: Mutex::new(Window::new(WINDOW)),
+            adopted: AtomicU64::new(0),
+        });
         let upkeep = Upkeep(tokio::spawn(keep_up(Arc::clone(&inner))));
         Self { inner, upkeep, stopping: watch::Sender::new(false), peers: std::sync::Mutex::default() }
     }
@@ -131,20 +142,58 @@ impl Inner {
             tracing::debug!(node_id = self.pool.node_id(), "not watcher, skipping confirm");
             return Ok(Verdict::Skipped);
         };
-        let done = match self.pool.confirm(&fence, event).await {
-            Ok(confirmed) => Ok(Verdict::Done(confirmed)),
-            // Something before it is missing.
-            Err(ConfirmError::NotNext { .. } | ConfirmError::TooFarBack { .. }) => {
-                self.catch_up(&window, &fence).await.map(Verdict::CaughtUp)
-            }
-            Err(error) => Err(error),
-        };
-        match done {
+        match self.apply(&window, &fence, event).await {
             Err(ConfirmError::Fenced) => {
                 tracing::debug!(node_id = self.pool.node_id(), "lost watcher lock, skipping confirm");
                 Ok(Verdict::Skipped)
             }
             done => done,
+        }
+    }
+
+    async fn apply(
+        &self,
+        window: &Window,
+        fence: &Fence,
+        event: &ChainEvent,
+    ) -> Result<Verdict, ConfirmError> {
+        self.adopt(fence).await?;
+        match self.pool.confirm(fence, event).await {
+            Ok(confirmed) => Ok(Verdict::Done(confirmed)),
+            // Something before it is missing.
+            Err(ConfirmError::NotNext { .. } | ConfirmError::TooFarBack { .. }) => {
+                self.catch_up(window, fence).await.map(Verdict::CaughtUp)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Before the first step of a term: a block may hold what only the original knows.
+    async fn adopt(&self, fence: &Fence) -> Result<(), ConfirmError> {
+        let term = fence.term().number();
+        if self.adopted.load(Ordering::Relaxed) == term {
+            return Ok(());
+        }
+        let adopted = self.pool.adopt(fence).await?;
+        if adopted.txs > 0 {
+            tracing::info!(
+                node_id = self.pool.node_id(),
+                txs = adopted.txs,
+                "adopted what the original wrote"
+            );
+        }
+        if adopted.waiting == 0 {
+            self.adopted.store(term, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// What the watcher does when nothing happens: how many things.
+    async fn tidy(&self, window: &Window, fence: &Fence) -> Result<usize, ConfirmError> {
+        self.adopt(fence).await?;
+        match self.catch_up(window, fence).await? {
+            0 => self.pool.expire(fence).await,
+            events => Ok(events),
         }
     }
 
@@ -181,9 +230,9 @@ fn gap(window: &Window, tip: Option<Tip>) -> ConfirmError {
     }
 }
 
-/// Catches up when a term begins, and when an event could not be applied; gives up what is too old.
+/// Catches up when a term begins, and when an event could not be applied; gives up what is too old; sweeps.
 async fn keep_up(inner: Arc<Inner>) {
-    let mut terms = inner.watch.terms();
+    let (mut terms, mut swept) = (inner.watch.terms(), Instant::now());
     loop {
         tokio::select! {
             biased;
@@ -192,10 +241,21 @@ async fn keep_up(inner: Arc<Inner>) {
         }
         let window = inner.chain.lock().await;
         let Some(fence) = inner.watch.fence() else { continue };
-        let kept = match inner.catch_up(&window, &fence).await {
-            Ok(0) => inner.pool.expire(&fence).await,
-            done => done,
-        };
+        let kept = inner.tidy(&window, &fence).await;
+        // It looks at every key, and nothing of the chain waits for it.
+        drop(window);
+        if kept.is_ok() && swept.elapsed() > SWEEP {
+            swept = Instant::now();
+            match inner.pool.sweep(&fence).await {
+                Ok(0) | Err(ConfirmError::Fenced) => {}
+                Ok(payloads) => tracing::info!(
+                    node_id = inner.pool.node_id(),
+                    payloads,
+                    "swept payloads without a transaction"
+                ),
+                Err(error) => tracing::warn!(node_id = inner.pool.node_id(), %error, "cannot sweep"),
+            }
+        }
         match kept {
             Ok(0) | Err(ConfirmError::Fenced) => {}
             Ok(events) => tracing::info!(node_id = inner.pool.node_id(), events, "caught up"),

@@ -16,6 +16,9 @@ pub enum OpenError {
     /// The name of the pool.
     #[error("the key prefix cannot be used: {0}")]
     Namespace(String),
+    /// The store cannot be reached, or not by this URL.
+    #[error(transparent)]
+    Store(#[from] keyplane_store::OpenError),
     /// The name of a peer.
     #[error(transparent)]
     Peer(#[from] super::NotAPeer),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keyplane_key::Arg;
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 
 use super::Inner;
 use super::error::ReceiveError;
@@ -117,6 +118,8 @@ struct Worker {
 impl Worker {
     async fn run(mut self) {
         loop {
+            // Whoever was just answered, and sends the next one, comes along.
+            yield_now().await;
             let (parcels, callers) = {
                 let mut waiting = self.inner.inbox.waiting();
                 let next = waiting.next();

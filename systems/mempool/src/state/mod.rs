@@ -1,5 +1,6 @@
 //! Every read and write of the pool's keys, as named operations. Each change is one script.
 
+mod adopt;
 mod chain;
 mod error;
 mod inbox;
@@ -11,6 +12,7 @@ mod pulse;
 mod read;
 mod receive;
 mod stages;
+mod sweep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,7 @@ use keyplane_store::{Handle, Store};
 use crate::keys::Keyspace;
 use crate::model::Thresholds;
 
+pub use adopt::Adopted;
 pub use chain::{Confirmed, Tip};
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
 pub use peers::{NotAPeer, Offer, PeerName};

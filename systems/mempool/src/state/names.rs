@@ -59,6 +59,13 @@ impl Names {
         self.keyspace.payload(&keys::Hash::new(hash.to_string()).expect("a hash"))
     }
 
+    /// What the names of payloads begin with.
+    pub(super) fn payload_prefix(&self) -> String {
+        let one = self.payload(&TxHash::new([0; 32]));
+        let name = one.as_str();
+        name.strip_suffix(&"0".repeat(64)).unwrap_or(name).to_owned()
+    }
+
     pub(super) fn claims(&self, peer: &keys::Peer) -> Key<Zset> {
         self.keyspace.claims(peer)
     }

@@ -14,6 +14,8 @@ use crate::scripts;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Pulse {
+    /// Unix seconds.
+    pub now: u64,
     /// How many transactions are where.
     pub counts: Counts,
     /// How long the first of the queue has waited.
@@ -107,6 +109,7 @@ impl Pool {
         let oldest = oldest.map_err(|error| ReadError::damaged("stage", "the oldest pending one", &error))?;
         let counts = Counts { pending: count(1), inflight: count(2), finalized: count(3) };
         Ok(Pulse {
+            now: count(0),
             counts,
             oldest_pending: oldest.map(|entry| Duration::from_secs(count(0).saturating_sub(entry.received))),
             watcher: text(5),

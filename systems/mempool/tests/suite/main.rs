@@ -1,10 +1,12 @@
 //! What the mempool does, on every store.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod blocking;
 mod differences;
 mod faults;
 mod generic;
 mod limits;
+mod original;
 mod peers;
 mod recorded;
 mod setup;

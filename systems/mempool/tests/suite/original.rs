@@ -1,0 +1,130 @@
+//! A pool that takes over from the original: its data, and what it left lying about.
+
+use keyplane_mempool::model::Payload;
+use keyplane_mempool::ports::SimWallet;
+use keyplane_mempool::{BlockHash, ChainEvent, Node, Point, Stage, Tx, TxHash};
+use keyplane_testing::{Place, every_store};
+
+use crate::setup::{Watcher, block_on, drawn, node, queue, stage, status};
+
+/// Writes as the original does, past the pool.
+struct Original<'p>(&'p Place);
+
+impl Original<'_> {
+    fn run(&self, key: &str, words: &[&[u8]]) {
+        // It knows no hash tags. On a cluster its data is brought under the names that all have one slot.
+        let key = match self.0.hash_tags {
+            true => format!("{{{}}}:{key}", self.0.namespace),
+            false => self.0.key(key),
+        };
+        let mut all = vec![words[0], key.as_bytes()];
+        all.extend_from_slice(&words[1..]);
+        self.0.raw::<redis::Value>(&key, &all);
+    }
+
+    fn payload(&self, tx: &Tx) {
+        let key = format!("payload:{}", tx.hash);
+        self.run(&key, &[b"SET", &tx.payload.to_cbor(), b"EX", b"86400"]);
+    }
+
+    fn pending(&self, tx: &Tx) {
+        self.payload(tx);
+        self.run("pending", &[b"RPUSH", tx.hash.bytes()]);
+    }
+
+    /// `85 [stage] confirmations payload confirmed_at non_confirmations`
+    fn inflight(&self, tx: &Tx, stage: Stage, confirmations: u8, misses: u8, at: Option<Point>) {
+        self.payload(tx);
+        let stage = match stage {
+            Stage::Propagated => 0,
+            Stage::Acknowledged => 1,
+            _ => 2,
+        };
+        let mut record = vec![0x85, 0x82, stage, 0x80, confirmations];
+        record.extend(tx.payload.to_cbor());
+        record.extend(at.map_or(vec![0xf6], |at| written(&at)));
+        record.push(misses);
+        self.run("inflight", &[b"HSET", tx.hash.bytes(), &record]);
+    }
+
+    /// `86 5820<hash> [stage] confirmations non_confirmations confirmed_at payload`
+    fn finished(&self, tx: &Tx, seq: u64) {
+        let mut entry = vec![0x86, 0x58, 0x20];
+        entry.extend(tx.hash.bytes());
+        entry.extend([0x82, 0x00, 0x80, 6, 0]);
+        entry.extend(written(&Point { slot: 7, hash: BlockHash::new(drawn()) }));
+        entry.extend(tx.payload.to_cbor());
+        let seq = seq.to_string();
+        self.run("seq", &[b"SET", seq.as_bytes()]);
+        self.run("finalized", &[b"ZADD", seq.as_bytes(), &entry]);
+    }
+}
+
+fn written(at: &Point) -> Vec<u8> {
+    [&[0x58, 0x28][..], &at.slot.to_be_bytes(), at.hash.bytes()].concat()
+}
+
+#[every_store(except(unix, tls))]
+async fn what_the_original_accepted_is_not_stuck(place: Place) {
+    let pool = node(&place).await;
+    let original = Original(&place);
+    let mut wallet = SimWallet::new(fastrand::u64(..));
+    let mut pay = || wallet.pay().unwrap();
+    let (waits, offered, taken, confirmed, finished) = (pay(), pay(), pay(), pay(), pay());
+    let at = Point { slot: 900, hash: BlockHash::new(drawn()) };
+    original.pending(&waits);
+    original.inflight(&offered, Stage::Propagated, 0, 0, None);
+    original.inflight(&taken, Stage::Acknowledged, 0, 1, None);
+    original.inflight(&confirmed, Stage::Confirmed, 3, 0, Some(at));
+    original.finished(&finished, 4);
+
+    let lease = pool.lease().unwrap();
+    let node = Node::start(pool.clone(), lease);
+    while node.watch().fence().is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    // The first block that this pool sees holds one that only the original knew.
+    let block = block_on(None, &[waits.hash]);
+    node.confirm(&ChainEvent::Forward(block.clone())).await.unwrap();
+    assert_eq!(status(&pool, &waits.hash).await.confirmed_at, Some(block.point));
+    assert_eq!(stage(&pool, &finished.hash).await, Some(Stage::Finalized));
+    assert_eq!(queue(&pool).await, []);
+    let refused = pool.receive(&taken).await.unwrap_err().to_string();
+    assert!(refused.contains("in the pool already: acknowledged"), "{refused}");
+    // The next one finds a tip, from which the height of a confirmed one follows.
+    let next = block_on(Some(&block), &[]);
+    node.confirm(&ChainEvent::Forward(next.clone())).await.unwrap();
+    let known = status(&pool, &confirmed.hash).await;
+    assert_eq!((known.stage, known.confirmations, known.confirmed_at), (Stage::Confirmed, 4, Some(at)));
+    // It is one of the pool now, and becomes final.
+    let mut tip = next;
+    for _ in 0..2 {
+        tip = block_on(Some(&tip), &[]);
+        node.confirm(&ChainEvent::Forward(tip.clone())).await.unwrap();
+    }
+    assert_eq!(stage(&pool, &confirmed.hash).await, Some(Stage::Finalized));
+    assert_eq!(stage(&pool, &offered.hash).await, Some(Stage::Dropped), "two blocks came without it");
+    assert_eq!(stage(&pool, &waits.hash).await, Some(Stage::Confirmed));
+    node.stop().await;
+}
+
+#[every_store(except(unix, tls))]
+async fn payloads_without_a_transaction_are_swept(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let original = Original(&place);
+    let mut wallet = SimWallet::new(fastrand::u64(..));
+    let kept = wallet.pay().unwrap();
+    watcher.pool.receive(&kept).await.unwrap();
+    let strays: Vec<Tx> = (0..1200)
+        .map(|_| Tx {
+            hash: TxHash::new(drawn()),
+            payload: Payload { era: 7, bytes: vec![1, 2, 3] },
+            inputs: Vec::new(),
+        })
+        .collect();
+    strays.iter().for_each(|tx| original.payload(tx));
+    assert_eq!(watcher.pool.sweep(watcher.fence()).await.unwrap(), 1200);
+    assert_eq!(watcher.pool.sweep(watcher.fence()).await.unwrap(), 0);
+    let pending = watcher.pool.peek_pending(10).await.unwrap();
+    assert_eq!(pending[0].payload.as_ref(), Some(&kept.payload), "what is known stays");
+}
