@@ -210,7 +210,7 @@ pub(crate) struct Serve {
 #[cfg(feature = "embedded")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Demo {
-    /// How long the depot works at the end; 0s leaves that out.
+    /// How long the depot works, and then the mempool; 0s leaves both out.
     #[arg(long = "for", value_name = "TIME", default_value = "15s", value_parser = duration)]
     pub(crate) lasts: Duration,
 }

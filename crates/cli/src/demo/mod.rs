@@ -45,7 +45,27 @@ async fn walk(lasts: Duration, output: &Output) -> Result<(), Failure> {
     typed_keys(&depot, output).await?;
     one_step(&depot, output).await?;
     refusals(&depot, output).await?;
-    board::show(&depot, lasts, port, output).await
+    board::show(&depot, lasts, port, output).await?;
+    mempool(&store, lasts, port, output).await
+}
+
+/// The same contract language, a whole system.
+#[cfg(feature = "mempool")]
+async fn mempool(store: &Store, lasts: Duration, port: u16, output: &Output) -> Result<(), Failure> {
+    if lasts.is_zero() {
+        return Ok(());
+    }
+    heading("5  A whole system", "a Cardano mempool that three nodes share", output)?;
+    output.line(format!(
+        "   {FAINT}{}{FAINT:#}\n   {KEY}redis-cli -p {port} LLEN dolos:mempool:pending{KEY:#}  {FAINT}tells the truth{FAINT:#}",
+        crate::mempool::sim::STORY
+    ))?;
+    crate::mempool::sim::in_demo(store, lasts, output).await
+}
+
+#[cfg(not(feature = "mempool"))]
+async fn mempool(_: &Store, _: Duration, _: u16, _: &Output) -> Result<(), Failure> {
+    Ok(())
 }
 
 fn heading(title: &str, subtitle: &str, output: &Output) -> Result<(), Failure> {
@@ -116,6 +136,7 @@ fn outro(output: &Output) -> Result<(), Failure> {
         ("keyplane keys match swarm:index:active", "whose key is this?"),
         ("keyplane keys doc swarm", "a contract as a page"),
         ("keyplane keys acl --schema sequencer", "ACL users from owners"),
+        ("keyplane mempool run", "a node of a shared mempool, with its API"),
         ("keyplane store", "this store, kept in a folder, on a port"),
     ] {
         output.line(format!("  {KEY}{line:<42}{KEY:#} {FAINT}{what}{FAINT:#}"))?;

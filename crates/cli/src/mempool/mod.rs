@@ -5,7 +5,7 @@ mod grpc;
 mod list;
 mod replay;
 mod serve;
-mod sim;
+pub(crate) mod sim;
 mod submit;
 mod tail;
 

@@ -3,7 +3,13 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+#[cfg(feature = "embedded")]
+use keyplane_key::Naming;
+#[cfg(feature = "embedded")]
+use keyplane_mempool::Settings;
 use keyplane_mempool::run::{Picture, Sim};
+#[cfg(feature = "embedded")]
+use keyplane_store::Store;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -16,6 +22,9 @@ use crate::output::{FAINT, KEY, NAME, Output, STRONG};
 const FRAME: Duration = Duration::from_millis(200);
 const LINE: Duration = Duration::from_secs(1);
 
+/// What is to be seen.
+pub(crate) const STORY: &str = "A block every second; the chain forks; the watcher is stopped every nine seconds, and another takes over.";
+
 /// News that fit under the picture.
 const NEWS: usize = 8;
 
@@ -23,10 +32,24 @@ pub(super) async fn run(lasts: Duration, given: &Given, output: &Output) -> Resu
     let site = Site::open_or_in_memory(given).await?;
     let sim = Sim::start(&site.store, site.naming.clone(), site.settings, fastrand::u64(..))
         .map_err(|error| unopened(&error))?;
-    let drawn = !output.json && std::io::stdout().is_terminal();
     if !output.quiet && !output.json {
-        output.line(format!("{STRONG}Three nodes, one pool.{STRONG:#} {FAINT}A block every second; the chain forks; the watcher is stopped every nine seconds, and another takes over.{FAINT:#}"))?;
+        output.line(format!("{STRONG}Three nodes, one pool.{STRONG:#} {FAINT}{STORY}{FAINT:#}"))?;
     }
+    show(&sim, lasts, output).await
+}
+
+/// As a part of the demo, on its store.
+#[cfg(feature = "embedded")]
+pub(crate) async fn in_demo(store: &Store, lasts: Duration, output: &Output) -> Result<(), Failure> {
+    let naming = Naming::new("dolos:mempool", false).map_err(|error| Failure::new(error.to_string()))?;
+    let sim = Sim::start(store, naming, Settings::default(), fastrand::u64(..))
+        .map_err(|error| unopened(&error))?;
+    show(&sim, lasts, output).await.map(|_| ())
+}
+
+/// Draws it, or tells it line by line.
+async fn show(sim: &Sim, lasts: Duration, output: &Output) -> Result<Outcome, Failure> {
+    let drawn = !output.json && std::io::stdout().is_terminal();
     let end = Instant::now() + lasts;
     let mut lines = 0;
     while Instant::now() < end {

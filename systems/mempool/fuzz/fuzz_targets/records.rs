@@ -3,7 +3,7 @@
 //! The first byte says what the rest is.
 #![no_main]
 
-use keyplane_mempool::model::{FinalizedEntry, InflightRecord, Mark, Payload};
+use keyplane_mempool::model::{Entry, FinalizedEntry, InflightRecord, Mark, Payload};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -28,6 +28,9 @@ fuzz_target!(|data: &[u8]| {
             let Ok(text) = std::str::from_utf8(rest) else { return };
             if let Ok(mark) = text.parse::<Mark>() {
                 assert_eq!(mark.to_string().parse::<Mark>().expect("it was just written"), mark);
+            }
+            if let Ok(entry) = text.parse::<Entry>() {
+                assert_eq!(entry.to_string().parse::<Entry>().expect("it was just written"), entry);
             }
         }
     }

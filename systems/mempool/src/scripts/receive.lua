@@ -1,7 +1,8 @@
 -- mempool/receive v1: accept transactions, each once across all nodes, or say why not.
 -- keys: pending(w) stage(rw) inputs(rw) inflight(r) stats(w) events(w) payload(rw keep)...
--- args: most_count, most_bytes, most_events, node, txs...
--- returns: {"ok" | {"duplicate", stage} | {"restored", stage} | {"conflict", input, hash} | {"full", limit, used}, ...}
+-- args: most_count, most_bytes, most_events, node, size, txs...
+-- returns: of those that were not simply accepted: {{place, "duplicate", stage} | {place, "restored", stage} |
+--   {place, "conflict", input, hash} | {place, "full", limit, used}, ...}
 -- repeat: unsafe
 
 -- Nearly every transaction is new, spends what nobody spends, and finds room. So each step takes what it checks, at one call;
@@ -10,21 +11,21 @@
 local call, argv, stages, inputs, stats = redis.call, ARGV, KEYS[2], KEYS[3], KEYS[5]
 local at = call('TIME')[1]
 
--- txs: hash, raw, bytes, size, what its entry ends with, a number of inputs and each of them.
-local answers, raws, size, befores = {}, {}, 0, nil
-local first, place, last = 5, 0, #argv
+-- txs: hash, raw, bytes, size, what its entry ends with, a number of inputs and each of them. All of them have `size` bytes.
+local starts, raws, less, refused, befores = {}, {}, 0, nil, nil
+local first, place, last = 6, 0, #argv
 while first <= last do
   place = place + 1
+  starts[place] = first
   local hash, spends = argv[first], first + 5 + argv[first + 5]
-  local answer = 'ok'
+  local answer
   if call('HSETNX', stages, hash, 'pending 1 0 - ' .. at .. argv[first + 4]) == 0 then
     local before = call('HGET', stages, hash)
     local stage, version = string.match(before, '^(%a+) (%d+)')
     -- The bytes of one that came twice in this call are not there yet.
-    local is_new, other = false, 5
-    while other < first do
-      is_new = is_new or argv[other] == hash
-      other = other + 6 + argv[other + 5]
+    local is_new = false
+    for i = 1, place - 1 do
+      is_new = is_new or argv[starts[i]] == hash
     end
     if stage == 'dropped' then
       befores = befores or {}
@@ -33,16 +34,16 @@ while first <= last do
     elseif stage ~= 'finalized' and not is_new and call('EXISTS', KEYS[6 + place]) == 0 then
       -- Its bytes were taken away by somebody else: whoever sends it again brings them back.
       call('SET', KEYS[6 + place], argv[first + 2])
-      answer = {'restored', stage}
+      answer = {place, 'restored', stage}
     else
       call('HINCRBY', stats, 'duplicates', 1)
-      answer = {'duplicate', stage}
+      answer = {place, 'duplicate', stage}
     end
   end
-  if answer == 'ok' then
+  if not answer then
     for i = first + 6, spends do
       if call('HSETNX', inputs, argv[i], hash) == 0 then
-        answer = {'conflict', argv[i], call('HGET', inputs, argv[i])}
+        answer = {place, 'conflict', argv[i], call('HGET', inputs, argv[i])}
         for j = first + 6, i - 1 do
           call('HDEL', inputs, argv[j])
         end
@@ -52,37 +53,34 @@ while first <= last do
       end
     end
   end
-  if answer == 'ok' then
+  if answer then
+    refused = refused or {}
+    refused[place] = answer
+    less = less + argv[first + 3]
+  else
     raws[#raws + 1] = argv[first + 1]
-    size = size + argv[first + 3]
   end
-  answers[place] = answer
   first = spends + 1
 end
-if #raws == 0 then return answers end
 
-local bytes = call('HINCRBY', stats, 'bytes', string.format('%d', size))
-local count = 0
-for i = 1, #raws, 1000 do
-  count = call('RPUSH', KEYS[1], unpack(raws, i, math.min(i + 999, #raws)))
+local bytes, count = 0, 0
+if #raws > 0 then
+  local size = argv[5]
+  if less > 0 then size = string.format('%d', size - less) end
+  bytes = call('HINCRBY', stats, 'bytes', size)
+  for i = 1, #raws, 1000 do
+    count = call('RPUSH', KEYS[1], unpack(raws, i, math.min(i + 999, #raws)))
+  end
+  count = count + call('HLEN', KEYS[4])
 end
-count = count + call('HLEN', KEYS[4])
-local over = math.max(count - argv[1], 0)
-local heavy = bytes - argv[2]
 
 -- The last ones go again while there are too many.
-if over > 0 or heavy > 0 then
-  local starts = {}
-  first = 5
-  for i = 1, place do
-    starts[i] = first
-    first = first + 6 + argv[first + 5]
-  end
+if #raws > 0 and (count > argv[1] + 0 or bytes > argv[2] + 0) then
+  refused = refused or {}
   for i = place, 1, -1 do
-    if answers[i] == 'ok' and (over > 0 or heavy > 0) then
+    if not refused[i] and (count > argv[1] + 0 or bytes > argv[2] + 0) then
       first = starts[i]
-      answers[i] = {'full', over > 0 and 'count' or 'bytes'}
-      over, heavy = over - 1, heavy - argv[first + 3]
+      refused[i] = {i, 'full', count > argv[1] + 0 and 'count' or 'bytes'}
       count, bytes = count - 1, call('HINCRBY', stats, 'bytes', '-' .. argv[first + 3])
       call('LREM', KEYS[1], -1, argv[first + 1])
       for j = first + 6, first + 5 + argv[first + 5] do
@@ -92,25 +90,31 @@ if over > 0 or heavy > 0 then
       call('HINCRBY', stats, 'full', 1)
     end
   end
-  for i = 1, place do
-    if answers[i][1] == 'full' then answers[i][3] = answers[i][2] == 'count' and count or bytes end
+  for _, answer in pairs(refused) do
+    if answer[2] == 'full' then answer[4] = answer[3] == 'count' and count or bytes end
   end
 end
 
-first = 5
+-- As `tell` does elsewhere, without what a new one does not have. The log is trimmed once.
 for i = 1, place do
-  if answers[i] == 'ok' then
-    local hash = argv[first]
+  if not (refused and refused[i]) then
+    first = starts[i]
     call('SET', KEYS[6 + i], argv[first + 2])
-    -- As `tell` does elsewhere, without what a new one does not have.
     if befores and befores[i] then
-      call('XADD', KEYS[6], 'MAXLEN', '~', argv[3], '0-*', 'hash', hash, 'stage', 'pending', 'from', 'dropped',
+      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending', 'from', 'dropped',
         'version', string.match(befores[i], '^%a+ (%d+)') + 1, 'reason', 'received', 'by', argv[4], 'at', at)
+    elseif i < place then
+      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending', 'version', '1',
+        'reason', 'received', 'by', argv[4], 'at', at)
     else
-      call('XADD', KEYS[6], 'MAXLEN', '~', argv[3], '0-*', 'hash', hash, 'stage', 'pending', 'version', '1',
+      call('XADD', KEYS[6], 'MAXLEN', '~', argv[3], '0-*', 'hash', argv[first], 'stage', 'pending', 'version', '1',
         'reason', 'received', 'by', argv[4], 'at', at)
     end
   end
-  first = first + 6 + argv[first + 5]
 end
-return answers
+if not refused then return {} end
+local told = {}
+for _, answer in pairs(refused) do
+  told[#told + 1] = answer
+end
+return told

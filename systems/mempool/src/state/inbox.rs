@@ -33,7 +33,7 @@ pub(super) struct Parcel {
     pub(super) hash: TxHash,
     text: String,
     payload: Vec<u8>,
-    size: usize,
+    pub(super) size: usize,
     /// What its entry ends with.
     tail: String,
     inputs: Vec<String>,

@@ -71,19 +71,28 @@ impl Inner {
             most_bytes: limits.bytes.into(),
             most_events: (*most_events).into(),
             node: id.into(),
+            size: parcels.iter().map(|parcel| parcel.size).sum::<usize>().into(),
             txs: parcels.iter().flat_map(Parcel::words).collect(),
         };
+        // Only of those that were not simply accepted, each with its place, which counts from one.
         let told: Vec<Reply> = node.call(call).await?;
-        Ok(told.iter().zip(parcels).map(|(told, parcel)| answer(&parcel.hash, told, limits)).collect())
+        let mut answers: Vec<Answer> = parcels.iter().map(|_| Ok(Received::Accepted)).collect();
+        for told in &told {
+            let Reply::Array(words) = told else { continue };
+            let place = match words.first() {
+                Some(Reply::Int(place)) => usize::try_from(place - 1).unwrap_or(usize::MAX),
+                _ => continue,
+            };
+            if let (Some(parcel), Some(answer)) = (parcels.get(place), answers.get_mut(place)) {
+                *answer = judged(&parcel.hash, &words[1..], limits);
+            }
+        }
+        Ok(answers)
     }
 }
 
 /// What the script said of one.
-fn answer(hash: &TxHash, told: &Reply, limits: &Limits) -> Answer {
-    let told = match told {
-        Reply::Array(told) => told.as_slice(),
-        word => std::slice::from_ref(word),
-    };
+fn judged(hash: &TxHash, told: &[Reply], limits: &Limits) -> Answer {
     let word = |at: usize| match told.get(at) {
         Some(Reply::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
         Some(Reply::Int(number)) => number.to_string(),
@@ -101,7 +110,6 @@ fn answer(hash: &TxHash, told: &Reply, limits: &Limits) -> Answer {
             };
             Err(ReceiveError::Full { limit, used: word(2).parse().unwrap_or_default(), max })
         }
-        "ok" => Ok(Received::Accepted),
         _ => Err(ReceiveError::Unanswered),
     }
 }
