@@ -72,11 +72,12 @@ impl Mempool {
         let namespace = |error: &dyn std::fmt::Display| OpenError::Namespace(error.to_string());
         let naming =
             Naming::new(config.key_prefix.clone(), store.is_cluster()).map_err(|error| namespace(&error))?;
-        let mut settings = Settings::default();
-        settings.max_finalized = config.max_finalized;
-        settings.watcher_lock_ttl = Duration::from_secs(config.watcher_lock_ttl);
-        settings.thresholds = config.thresholds;
-        settings.limits = config.limits;
+        let settings = Settings {
+            max_finalized: config.max_finalized,
+            watcher_lock_ttl: Duration::from_secs(config.watcher_lock_ttl),
+            thresholds: config.thresholds,
+            limits: config.limits,
+        };
         let pool = Pool::new(&store, naming, &uuid::Uuid::new_v4().to_string(), settings)?;
         let lease = pool.lease()?;
         Ok(Self(Node::start(pool, lease)))
