@@ -173,10 +173,14 @@ pub(crate) const ALL: &[Step] = &[
     },
     Step {
         name: "rounds",
-        about: "two hundred rounds of three mempool nodes through crashes, partitions and forks, in simulated time",
+        about: "three mempool nodes through crashes and forks: two hundred rounds in simulated time, five with processes; \
+                and a store that is away for half a minute",
         long: true,
-        needs: &[],
+        needs: &[Need::Redis],
         run: |setup| {
+            let processes = [("KEYPLANE_TEST_ROUNDS", "5"), ("KEYPLANE_TEST_TRANSACTIONS", "2000")];
+            setup.one_test("keyplane", "mempool", &["killed_nodes"], &processes)?;
+            setup.one_test("keyplane", "mempool", &["away_for"], &[("KEYPLANE_TEST_AWAY", "30")])?;
             setup.one_test("keyplane-mempool", "rounds", &["every"], &[("KEYPLANE_TEST_ROUNDS", "200")])
         },
     },

@@ -128,3 +128,45 @@ fn a_store_that_is_away_comes_back_to_a_node_that_lost_nothing() {
     until("the kept block is applied", confirmed);
     assert_eq!(node.curl("/api/tip", &[]).json()["height"], 71);
 }
+
+/// So many seconds; more where time does not matter.
+fn away_for() -> u64 {
+    std::env::var("KEYPLANE_TEST_AWAY").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+#[test]
+fn a_store_that_is_away_for_longer_than_the_lock_costs_nothing_but_time() {
+    let server = server();
+    // Two nodes; the lock of two seconds runs out meanwhile, so afterwards it is anybody's.
+    let nodes = [(); 2].map(|()| Node::start(&server));
+    until("there is a watcher", || watcher(&server).map(|_| ()).ok_or_else(|| "none".to_owned()));
+    let txs: Vec<(String, Vec<u8>)> = (10..20).map(transaction).collect();
+    for (_, bytes) in &txs {
+        assert_eq!(nodes[0].submit("/tx/submit", bytes).status, 200);
+    }
+    nodes.iter().for_each(|node| assert_eq!(node.forward(&block(70, &[])).status, 200));
+    server.freeze();
+    let (frozen, mut height) = (Instant::now(), 70);
+    while frozen.elapsed().as_secs() < away_for() || height < 72 {
+        height += 1;
+        let hash = txs.get(height as usize - 71).map(|(hash, _)| hash.as_str());
+        let block = block(height, hash.as_slice());
+        for node in &nodes {
+            let status = node.forward(&block).status;
+            // Who is not the watcher any more keeps it without asking.
+            assert!(status == 503 || status == 200, "{status}");
+            assert_eq!(node.submit("/tx/submit", &transaction(100).1).status, 503);
+        }
+    }
+    server.thaw();
+    let applied = || match nodes[1].curl("/api/tip", &[]) {
+        answer if answer.status == 200 && answer.json()["height"] == height => Ok(()),
+        answer => Err(answer.body),
+    };
+    until("all blocks are applied", applied);
+    for (at, (hash, _)) in txs.iter().enumerate().take_while(|(at, _)| *at as u64 + 71 <= height) {
+        let told = nodes[1].curl(&format!("/api/tx/{hash}"), &[]).json();
+        assert_eq!(told["confirmations"], height - (at as u64 + 71) + 1, "{told}");
+    }
+    println!("{} blocks while the store was away for {:?}", height - 70, frozen.elapsed());
+}

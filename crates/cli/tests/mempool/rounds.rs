@@ -4,24 +4,27 @@
 //! `KEYPLANE_TEST_ROUNDS` and `KEYPLANE_TEST_TRANSACTIONS` say how many; the seed of each round is printed.
 
 use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use fastrand::Rng;
 use keyplane_mempool::model::Thresholds;
 use keyplane_mempool::ports::{SimChain, SimWallet};
-use keyplane_mempool::{ChainEvent, Point, Pool, Settings as PoolSettings, Stage, TxHash};
+use keyplane_mempool::{ChainEvent, Point, Pool, Settings as PoolSettings, Stage, Tx, TxHash};
 use keyplane_store::{Options, Store};
 use keyplane_testing::{Program, Server, Settings, until};
 use serde_json::{Value, json};
 
 use crate::node::Node;
 
-const SETTINGS: [(&str, &str); 1] = [("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "1s")];
+/// What both peers miss, because the nodes that offered it were killed, is offered half a minute later; it must not be given up
+/// before.
+const SETTINGS: [(&str, &str); 2] =
+    [("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "1s"), ("KEYPLANE_MEMPOOL_DROP_THRESHOLD", "100000")];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -33,6 +36,9 @@ struct World {
     /// Where the nodes are; none while one is dead.
     nodes: [Mutex<Option<String>>; 3],
     accepted: Mutex<Vec<TxHash>>,
+    /// Offers that peers got.
+    offers: AtomicU64,
+    peers: OnceLock<String>,
     sending: AtomicU64,
     over: AtomicBool,
 }
@@ -52,9 +58,13 @@ fn play(seed: u64, txs: u64) {
         chain: Mutex::new(SimChain::new(seed, 0)),
         nodes: Default::default(),
         accepted: Mutex::default(),
+        offers: AtomicU64::new(0),
+        peers: OnceLock::new(),
         sending: AtomicU64::new(2),
         over: AtomicBool::new(false),
     });
+    let peers = ["relay-1", "relay-2"].map(|name| format!("{name}=http://{}/submit", relay(&world)));
+    world.peers.set(peers.join(",")).unwrap();
     let mut nodes: Vec<Option<Node>> = (0..3).map(|place| Some(start(&server, &world, place))).collect();
     let mut threads = Vec::new();
     for place in 0..3 {
@@ -72,7 +82,8 @@ fn play(seed: u64, txs: u64) {
 }
 
 fn start(server: &Server, world: &World, place: usize) -> Node {
-    let node = Node::start_with(&server.url(), &SETTINGS);
+    let peers = ("KEYPLANE_MEMPOOL_PEERS", world.peers.get().unwrap().as_str());
+    let node = Node::start_with(&server.url(), &[SETTINGS[0], SETTINGS[1], peers]);
     *world.nodes[place].lock().unwrap() = Some(node.address.trim_start_matches("http://").to_owned());
     node
 }
@@ -163,10 +174,46 @@ fn send(world: &World, seed: u64, txs: u64) {
         world.accepted.lock().unwrap().push(tx.hash);
         // Not so fast that all is over before somebody dies.
         thread::sleep(Duration::from_millis(3));
-        // What is accepted reaches the one who makes the blocks.
-        world.chain.lock().unwrap().offer(tx.hash);
     }
     world.sending.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// A peer: what it is offered reaches the one who makes the blocks. Where it listens.
+fn relay(world: &Arc<World>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let world = Arc::clone(world);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let world = Arc::clone(&world);
+            thread::spawn(move || while take(&world, &stream).is_some() {});
+        }
+    });
+    address
+}
+
+/// One offer on a connection that stays; `None` when there is no other.
+fn take(world: &World, mut stream: &TcpStream) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let tx = Tx::decode(body).unwrap();
+    world.offers.fetch_add(1, Ordering::Relaxed);
+    world.chain.lock().unwrap().offer(tx.hash);
+    stream.write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n").ok()
 }
 
 /// One request on a connection of its own; `None` when there is nobody, or nobody any more.
@@ -227,5 +274,6 @@ fn settle(server: &Server, world: &World, kills: usize, txs: u64) {
         assert_eq!((status.stage, status.confirmations), (Stage::Finalized, tip - truth[tx].1 + 1));
     }
     let totals = runtime.block_on(pool.pulse()).unwrap().totals;
-    println!("{txs} transactions, {kills} kills, tip {tip}, {totals:?}");
+    let offers = world.offers.load(Ordering::Relaxed);
+    println!("{txs} transactions, {offers} offers, {kills} kills, tip {tip}, {totals:?}");
 }
