@@ -1,9 +1,10 @@
 //! The pool in JSON, the same over HTTP and on the command line.
 
-use keyplane_kit::events::{Event, Gap};
+use keyplane_kit::events::Gap;
 use serde_json::{Value, json};
 
-use crate::model::{Point, Status, TxHash};
+use crate::model::{Point, Stage, Status, TxHash};
+use crate::state::Change;
 
 /// A transaction that the pool knows.
 #[must_use]
@@ -26,19 +27,17 @@ pub fn point(point: &Point) -> Value {
 
 /// A change of a stage.
 #[must_use]
-pub fn event(event: &Event) -> Value {
-    let word = |field| event.text(field);
-    let number = |field| word(field).and_then(|text| text.parse::<u64>().ok());
+pub fn change(change: &Change) -> Value {
     json!({
-        "id": event.id.to_string(),
-        "hash": word("hash"),
-        "stage": word("stage"),
-        "from": word("from"),
-        "version": number("version"),
-        "height": number("height"),
-        "reason": word("reason"),
-        "by": word("by"),
-        "at": number("at"),
+        "id": change.id.to_string(),
+        "hash": change.hash.to_string(),
+        "stage": change.stage.word(),
+        "from": change.from.map(Stage::word),
+        "version": change.version,
+        "height": change.height,
+        "reason": change.reason,
+        "by": change.by,
+        "at": change.at,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use keyplane_kit::events::{Event, EventId, Gap, Position};
+use keyplane_mempool::state::Change;
 use keyplane_mempool::told;
 
 use super::{Site, unread};
@@ -52,23 +53,21 @@ fn position(text: &str) -> Result<Position, Failure> {
 }
 
 fn tell(event: &Event, output: &Output) -> Result<(), Failure> {
-    let word = |field| event.text(field).unwrap_or_default();
+    // What a stranger has written is none of ours.
+    let Some(change) = Change::read(event) else { return Ok(()) };
     if output.json {
-        return output.record(&told::event(event));
+        return output.record(&told::change(&change));
     }
-    let mut behind = match word("from") {
-        "" => word("reason").to_owned(),
-        from => format!("was {from}, {}", word("reason")),
+    let mut behind = match change.from {
+        None => change.reason.clone(),
+        Some(from) => format!("was {from}, {}", change.reason),
     };
-    if !word("height").is_empty() {
-        behind.push_str(&format!(" at {}", word("height")));
+    if let Some(height) = change.height {
+        behind.push_str(&format!(" at {height}"));
     }
     output.line(format!(
-        "{FAINT}{}{FAINT:#}  {KEY}{}{KEY:#}  {NAME}{:<12}{NAME:#} {FAINT}{behind}, by {}{FAINT:#}",
-        event.id,
-        word("hash"),
-        word("stage"),
-        word("by"),
+        "{FAINT}{:>6}{FAINT:#}  {KEY}{}{KEY:#}  {NAME}{:<12}{NAME:#} {FAINT}{behind}, by {}{FAINT:#}",
+        change.id, change.hash, change.stage, change.by,
     ))
 }
 

@@ -13,7 +13,7 @@ use keyplane_kit::events::{EventId, Position};
 use tokio::sync::mpsc;
 
 use super::{Api, away};
-use crate::state::Pool;
+use crate::state::{Change, Pool};
 use crate::told;
 
 /// Events that wait for a slow client; what comes after them waits in the store.
@@ -56,7 +56,8 @@ async fn follow(pool: Pool, position: Position, tell: mpsc::Sender<Event>) {
                     return;
                 }
             }
-            if tell.send(Event::new(id, "stage", told::event(event))).await.is_err() {
+            let Some(change) = Change::read(event) else { continue };
+            if tell.send(Event::new(id, "stage", told::change(&change))).await.is_err() {
                 return;
             }
         }

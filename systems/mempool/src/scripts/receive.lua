@@ -95,20 +95,19 @@ if #raws > 0 and (count > argv[1] + 0 or bytes > argv[2] + 0) then
   end
 end
 
--- As `tell` does elsewhere, without what a new one does not have. The log is trimmed once.
+-- As `tell` does elsewhere: a new one has no stage before. The log is trimmed once.
+local why = 'received 1 ' .. at .. ' ' .. argv[4]
 for i = 1, place do
   if not (refused and refused[i]) then
     first = starts[i]
     call('SET', KEYS[6 + i], argv[first + 2])
     if befores and befores[i] then
-      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending', 'from', 'dropped',
-        'version', string.match(befores[i], '^%a+ (%d+)') + 1, 'reason', 'received', 'by', argv[4], 'at', at)
+      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending',
+        'why', string.format('received %d %s %s dropped', string.match(befores[i], '^%a+ (%d+)') + 1, at, argv[4]))
     elseif i < place then
-      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending', 'version', '1',
-        'reason', 'received', 'by', argv[4], 'at', at)
+      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending', 'why', why)
     else
-      call('XADD', KEYS[6], 'MAXLEN', '~', argv[3], '0-*', 'hash', argv[first], 'stage', 'pending', 'version', '1',
-        'reason', 'received', 'by', argv[4], 'at', at)
+      call('XADD', KEYS[6], 'MAXLEN', '~', argv[3], '0-*', 'hash', argv[first], 'stage', 'pending', 'why', why)
     end
   end
 end

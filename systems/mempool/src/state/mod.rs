@@ -2,6 +2,7 @@
 
 mod adopt;
 mod chain;
+mod changes;
 mod error;
 mod inbox;
 mod names;
@@ -27,6 +28,7 @@ use crate::model::Thresholds;
 
 pub use adopt::Adopted;
 pub use chain::{Confirmed, Tip};
+pub use changes::Change;
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
 pub use peers::{NotAPeer, Offer, PeerName};
 pub use pulse::{Pulse, Totals};

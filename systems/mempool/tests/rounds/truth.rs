@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 
 use keyplane_kit::events::Position;
 use keyplane_mempool::model::FinalizedEntry;
-use keyplane_mempool::state::Counts;
+use keyplane_mempool::state::{Change, Counts};
 use keyplane_mempool::{Pool, Stage, Status, TxHash};
 
 use crate::machine::{Book, Shared};
@@ -75,13 +75,10 @@ pub(crate) async fn find(pool: &Pool, book: &Shared) -> Found {
         let batch = pool.events().read(position, 1000).await.unwrap();
         found.gaps += batch.gaps.len();
         for event in &batch.events {
-            let word = |field| event.text(field).unwrap().to_owned();
-            let told = Told {
-                version: word("version").parse().unwrap(),
-                stage: word("stage"),
-                reason: word("reason"),
-            };
-            found.told.entry(word("hash")).or_default().push(told);
+            let change = Change::read(event).unwrap();
+            let (stage, reason) = (change.stage.to_string(), change.reason);
+            let told = Told { version: change.version, stage, reason };
+            found.told.entry(change.hash.to_string()).or_default().push(told);
         }
         if batch.events.is_empty() {
             return found;

@@ -1,7 +1,7 @@
 //! Where the stores of the original differ from each other, and what is decided here.
 
 use keyplane_kit::events::Position;
-use keyplane_mempool::state::ReceiveError;
+use keyplane_mempool::state::{Change, ReceiveError};
 use keyplane_mempool::{Pool, Stage, TxHash};
 use keyplane_testing::{Place, every_store};
 
@@ -12,9 +12,9 @@ use crate::setup::{
 /// Stages and reasons that events told of a transaction.
 async fn told(pool: &Pool, tx: &TxHash) -> Vec<(String, String)> {
     let batch = pool.events().read(Position::Beginning, 10_000).await.unwrap();
-    let own = batch.events.iter().filter(|event| event.text("hash") == Some(&tx.to_string()));
-    let word = |event: &keyplane_kit::events::Event, field| event.text(field).unwrap().to_owned();
-    own.map(|event| (word(event, "stage"), word(event, "reason"))).collect()
+    let changes = batch.events.iter().map(|event| Change::read(event).unwrap());
+    let own = changes.filter(|change| change.hash == *tx);
+    own.map(|change| (change.stage.to_string(), change.reason)).collect()
 }
 
 /// 1: known is known, in every stage but one: a dropped transaction may be tried again.

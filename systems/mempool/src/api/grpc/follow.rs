@@ -12,7 +12,7 @@ use super::super::tail::{AHEAD, PAUSE, Told, WAIT};
 use super::Messages;
 use super::errors::unread;
 use crate::model::{Stage, TxHash};
-use crate::state::ReadError;
+use crate::state::{self, ReadError};
 
 /// Where the messages of a stream go.
 pub(super) struct Teller<T>(mpsc::Sender<Result<T, Status>>);
@@ -80,7 +80,7 @@ where
     }
 }
 
-/// A change of a stage.
+/// What a stream needs of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) tx: TxHash,
@@ -93,11 +93,12 @@ pub(super) struct Change {
 impl Change {
     /// `None` for an entry that is none, which only a stranger can have written.
     pub(super) fn read(event: &Event) -> Option<Self> {
+        let change = state::Change::read(event)?;
         Some(Self {
-            tx: event.text("hash")?.parse().ok()?,
-            stage: event.text("stage")?.parse().ok()?,
-            version: event.text("version")?.parse().ok()?,
-            is_new: event.text("from").is_none(),
+            tx: change.hash,
+            stage: change.stage,
+            version: change.version,
+            is_new: change.from.is_none(),
         })
     }
 }
