@@ -105,3 +105,23 @@ async fn many_at_once_are_taken_one_by_one(place: Place) {
     let totals = pool.pulse().await.unwrap().totals;
     assert_eq!((totals.received, totals.conflicts, totals.duplicates, totals.full), (20, 1, 2, 23));
 }
+
+/// A refusal leaves nothing behind: neither for a conflict nor for want of room does it keep an input.
+#[every_store(except(unix, tls))]
+async fn what_is_refused_keeps_no_input(place: Place) {
+    let mut settings = settings();
+    settings.limits.count = 2;
+    let pool = node_with(&place, settings).await;
+    let (taken, free, other) = (tx().inputs[0], tx().inputs[0], tx().inputs[0]);
+    pool.receive(&spending(&[taken])).await.unwrap();
+    let refused = pool.receive(&spending(&[free, taken])).await.unwrap_err();
+    assert!(matches!(refused, ReceiveError::Conflict { .. }), "{refused}");
+    let second = spending(&[free]);
+    pool.receive(&second).await.unwrap();
+    let refused = pool.receive(&spending(&[other])).await.unwrap_err();
+    assert!(matches!(refused, ReceiveError::Full { .. }), "{refused}");
+    // There is room again, and what nobody spends can be spent.
+    settings.limits.count = 3;
+    let roomier = node_with(&place, settings).await;
+    roomier.receive(&spending(&[other])).await.unwrap();
+}
