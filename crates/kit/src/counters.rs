@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    pub(crate) fn one(&self) {
+    /// One more.
+    pub fn one(&self) {
         self.many(1);
     }
 
-    pub(crate) fn many(&self, more: u64) {
+    /// So many more.
+    pub fn many(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
@@ -23,6 +25,7 @@ impl Counter {
 }
 
 /// Counters with names and descriptions, so that an exporter needs no list of its own.
+#[macro_export]
 macro_rules! counters {
     ($(#[$doc:meta])* $name:ident { $($(#[doc = $about:literal])+ $counter:ident,)* }) => {
         $(#[$doc])*

@@ -9,6 +9,8 @@
 //! | [`timeline`] | events by their time, pruned by every write; exact counts, pages without gaps |
 //! | [`deadline`] | timers that are never lost, handed out once per fence |
 //! | [`heartbeat`] | who is alive, by the record's own time and the server's clock |
+//! | `blob` (feature) | values that say how they are encoded; nothing is misread |
+//! | `checkpoint` (feature) | a chain of snapshots, verified by a hash over the state |
 //!
 //! Each primitive works on keys of *your* contract (`use = { kit = "lease" }` on the lock brings its helper keys), as the
 //! component that a [`Handle`](keyplane_store::Handle) was opened as. Each atomic step is one Lua file beside its module,
@@ -18,6 +20,10 @@
 //! Time that decides anything is the server's. Time that a process waits or stops itself by is tokio's, so that tests run
 //! in virtual time.
 
+#[cfg(feature = "blob")]
+pub mod blob;
+#[cfg(feature = "checkpoint")]
+pub mod checkpoint;
 mod counters;
 pub mod deadline;
 mod error;
@@ -29,6 +35,7 @@ pub mod lease;
 mod life;
 mod moment;
 pub mod record;
+mod rfc3339;
 pub mod timeline;
 mod tokens;
 
@@ -36,4 +43,5 @@ pub use counters::Counter;
 pub use error::SetupError;
 pub use fence::{Fence, Term};
 pub use moment::Unit;
+pub use rfc3339::rfc3339;
 pub use tokens::Tokens;

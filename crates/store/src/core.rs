@@ -361,9 +361,12 @@ impl Attempts {
         }
     }
 
+    /// Waits before the next attempt, if there is one. It must have as long for its answer as it was waited for: sent in the
+    /// last moment it would make an open question of what is known not to have been applied.
     async fn wait(&mut self, error: Error) -> Result<(), Ended> {
-        let wake = Instant::now() + self.backoff.wait();
-        if wake >= self.deadline {
+        let wait = self.backoff.wait();
+        let wake = Instant::now() + wait;
+        if wake + wait > self.deadline {
             return Err(Ended::Failed(error));
         }
         sleep_until(wake).await;
@@ -397,4 +400,33 @@ fn redirect_target(cluster: &Cluster, up: &Up, error: &ServerError) -> Option<Ar
 /// An error of the connection, not of the server.
 pub(crate) fn lost(operation: &Operation, error: &WireError) -> Error {
     Error::open(operation.clone(), Cause::ConnectionLost(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_attempt_has_time_for_its_answer() {
+        let operation = Operation { name: "GET", pattern: "bin:<id>", writes: false };
+        for seed in 0..1_000 {
+            fastrand::seed(seed);
+            let deadline = deadline(Duration::from_millis(400));
+            let mut attempts = Attempts {
+                deadline,
+                second_chance: false,
+                backoff: Backoff::within_an_operation(),
+                redirects: 0,
+                may_have_run: false,
+            };
+            let (mut times, mut from) = (0, Instant::now());
+            while attempts.wait(Error::refused(operation.clone(), Cause::Blocking)).await.is_ok() {
+                let (waited, left) = (from.elapsed(), deadline.duration_since(Instant::now()));
+                // Timers count whole milliseconds.
+                assert!(left + Duration::from_millis(1) >= waited, "seed {seed}: {left:?} after {waited:?}");
+                (times, from) = (times + 1, Instant::now());
+            }
+            assert!(times > 6, "seed {seed}: {times} attempts");
+        }
+    }
 }

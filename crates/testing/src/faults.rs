@@ -140,6 +140,12 @@ pub fn chosen_seed() -> Option<u64> {
     std::env::var(SEED).ok().and_then(|text| text.parse().ok())
 }
 
+/// The number that a variable of the environment names, such as `KEYPLANE_TEST_ROUNDS`: longer runs are chosen from outside.
+#[must_use]
+pub fn chosen(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
 /// What a run came to: its tally or what is wrong, and its steps.
 pub type Judged<T> = (Result<T, String>, Vec<String>);
 

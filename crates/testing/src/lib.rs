@@ -14,6 +14,7 @@
 //! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so;
 //! - [`Wire`] is a connection to a server on which every byte is seen;
 //! - [`Proxy`] stands between a client and a server and makes the faults of a network;
+//! - [`curl()`] is the real curl;
 //! - [`Fixtures`] are files that are told in exact words;
 //! - what cannot run here is a [`skip`] with a name, never silence.
 //!
@@ -56,9 +57,11 @@
     reason = "support for tests: a panic with a clear message is how a test fails"
 )]
 
+mod ask;
 mod audit;
 mod clock;
 mod cluster;
+mod curl;
 mod embedded;
 mod faults;
 mod fixtures;
@@ -82,11 +85,15 @@ mod virtual_engine;
 mod wait;
 mod wire;
 
+pub use ask::ask;
 pub use audit::{Finding, What};
 pub use clock::VirtualServer;
 pub use cluster::{Cluster, Node};
+pub use curl::{Answer, curl};
 pub use embedded::Embedded;
-pub use faults::{Fault, Judged, chosen_seed, over_seeds, same_seed_same_trace, seeds, trace_elsewhere};
+pub use faults::{
+    Fault, Judged, chosen, chosen_seed, over_seeds, same_seed_same_trace, seeds, trace_elsewhere,
+};
 pub use fixtures::{Fixtures, file_name};
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;

@@ -35,6 +35,13 @@ pub struct Trace {
     pub digest: u64,
 }
 
+impl Trace {
+    /// Prints what [`same_seed_same_trace`](crate::same_seed_same_trace) compares: this, and what the test saw itself.
+    pub fn tell(&self, steps: usize, digest: u64) {
+        println!("TRACE {} events, {steps} steps, {digest:016x}", self.events);
+    }
+}
+
 #[derive(Default)]
 struct Tracing {
     events: u64,

@@ -12,6 +12,7 @@
 //! - The log is as long as the contract's `members` and lives as long as its TTL.
 //! - An event that belongs to a change of a record is appended in the same step:
 //!   [`Change::telling`](crate::record::Change::telling).
+//! - Events of one kind may share an entry ([`Events::sharing`]); readers see each of them, under a number of its own.
 //!
 //! # What it does not
 //! - It keeps no positions of readers; they bring their own.
@@ -131,6 +132,26 @@ impl Event {
         let found = self.fields.iter().find(|(name, _)| name == field.as_bytes());
         found.and_then(|(_, value)| std::str::from_utf8(value).ok())
     }
+
+    /// One event for each word of a field, in order. The last has the entry's number, the others those right before it.
+    fn apart(self, field: &str) -> impl Iterator<Item = Self> {
+        let words: Vec<String> = match self.text(field) {
+            Some(text) if text.contains(' ') => text.split(' ').map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        let count = words.len() as u64;
+        let field = field.as_bytes().to_vec();
+        let whole = words.is_empty().then(|| self.clone());
+        let parts = words.into_iter().zip(0..).map(move |(word, place)| {
+            let number = (self.id.number + 1 + place).saturating_sub(count);
+            let mut fields = self.fields.clone();
+            if let Some((_, value)) = fields.iter_mut().find(|(name, _)| *name == field) {
+                *value = word.into_bytes();
+            }
+            Self { id: EventId { number, ..self.id }, fields }
+        });
+        whole.into_iter().chain(parts)
+    }
 }
 
 /// What a reader did not see, right before an event.
@@ -155,21 +176,34 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn new(from: Position, entries: Vec<Entry>) -> Self {
+    fn new(from: Position, entries: Vec<Entry>, shared: Option<&str>) -> Self {
         let mut batch = Self { events: Vec::with_capacity(entries.len()), gaps: Vec::new(), next: from };
         for (id, fields) in entries {
             // Redis gives no other ids.
             let Ok(id) = id.parse::<EventId>() else { continue };
-            let gap = match id.number.checked_sub(batch.next.number()) {
-                Some(1) => None,
-                Some(ahead @ 2..) => Some(Gap::Missed(ahead - 1)),
-                Some(0) | None => Some(Gap::Restarted),
-            };
-            batch.gaps.extend(gap.map(|gap| (batch.events.len(), gap)));
-            batch.next = Position::After(id);
-            batch.events.push(Event { id, fields });
+            let seen = batch.next.number();
+            let event = Event { id, fields };
+            match shared {
+                None => batch.push(event),
+                // A reader may have stopped in the middle of an entry.
+                Some(field) => event
+                    .apart(field)
+                    .filter(|event| id.number <= seen || event.id.number > seen)
+                    .for_each(|event| batch.push(event)),
+            }
         }
         batch
+    }
+
+    fn push(&mut self, event: Event) {
+        let gap = match event.id.number.checked_sub(self.next.number()) {
+            Some(1) => None,
+            Some(ahead @ 2..) => Some(Gap::Missed(ahead - 1)),
+            Some(0) | None => Some(Gap::Restarted),
+        };
+        self.gaps.extend(gap.map(|gap| (self.events.len(), gap)));
+        self.next = Position::After(event.id);
+        self.events.push(event);
     }
 }
 
@@ -190,6 +224,7 @@ counters! {
 pub struct Events {
     handle: Handle,
     log: Key<Stream>,
+    shared: Option<&'static str>,
     counters: Counters,
 }
 
@@ -197,7 +232,13 @@ impl Events {
     /// The log in that stream.
     #[must_use]
     pub fn new(handle: &Handle, log: Key<Stream>) -> Self {
-        Self { handle: handle.clone(), log, counters: Counters::default() }
+        Self { handle: handle.clone(), log, shared: None, counters: Counters::default() }
+    }
+
+    /// An entry stands for as many events as this field has words, and its number is that of the last of them.
+    #[must_use]
+    pub fn sharing(self, field: &'static str) -> Self {
+        Self { shared: Some(field), ..self }
     }
 
     /// Appends an event: its id. At most 500 fields.
@@ -224,7 +265,7 @@ impl Events {
         Ok(told.parse()?)
     }
 
-    /// The next events behind a position, at most so many.
+    /// The next events behind a position: those of at most so many entries.
     pub async fn read(&self, from: Position, most: u64) -> Result<Batch, Error> {
         let after = format!("({}", from.id());
         let entries = self.handle.run(self.log.xrange_first(&after, "+", most)).await?;
@@ -251,7 +292,7 @@ impl Events {
     }
 
     fn told(&self, from: Position, entries: Vec<Entry>) -> Batch {
-        let batch = Batch::new(from, entries);
+        let batch = Batch::new(from, entries, self.shared);
         self.counters.read.many(batch.events.len() as u64);
         self.counters.gaps.many(batch.gaps.len() as u64);
         batch
@@ -271,4 +312,57 @@ pub enum AppendError {
     /// The store failed. It may have been appended: see the error.
     #[error(transparent)]
     Store(#[from] Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u64, words: &str) -> Entry {
+        let field = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        (format!("0-{number}"), vec![field("kind", "new"), field("who", words)])
+    }
+
+    type Told = Vec<(u64, String)>;
+
+    /// The log of these entries, read from behind an event on: what is told, what is missing, where to go on.
+    fn read(after: u64, entries: &[Entry]) -> (Told, Vec<(usize, Gap)>, u64) {
+        let from = match after {
+            0 => Position::Beginning,
+            number => Position::After(EventId { millis: 0, number }),
+        };
+        let batch = Batch::new(from, entries.to_vec(), Some("who"));
+        assert!(batch.events.iter().all(|event| event.text("kind") == Some("new")));
+        let told = |event: &Event| (event.id.number, event.text("who").unwrap().to_owned());
+        (batch.events.iter().map(told).collect(), batch.gaps, batch.next.number())
+    }
+
+    fn names(from: u64, names: &[&str]) -> Told {
+        (from..).zip(names.iter().map(|name| (*name).to_owned())).collect()
+    }
+
+    #[test]
+    fn events_that_share_an_entry_have_numbers_of_their_own() {
+        let log = [entry(1, "ann"), entry(4, "bob cid dan"), entry(5, "eve")];
+        assert_eq!(read(0, &log), (names(1, &["ann", "bob", "cid", "dan", "eve"]), vec![], 5));
+    }
+
+    #[test]
+    fn a_reader_goes_on_in_the_middle_of_an_entry() {
+        let rest = [entry(4, "bob cid dan"), entry(5, "eve")];
+        assert_eq!(read(1, &rest), (names(2, &["bob", "cid", "dan", "eve"]), vec![], 5));
+        assert_eq!(read(2, &rest), (names(3, &["cid", "dan", "eve"]), vec![], 5));
+        assert_eq!(read(3, &rest), (names(4, &["dan", "eve"]), vec![], 5));
+        assert_eq!(read(4, &rest[1..]), (names(5, &["eve"]), vec![], 5));
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_by_events() {
+        let log = [entry(9, "bob cid dan"), entry(11, "eve")];
+        let told = [names(7, &["bob", "cid", "dan"]), names(11, &["eve"])].concat();
+        assert_eq!(read(2, &log), (told, vec![(0, Gap::Missed(4)), (3, Gap::Missed(1))], 11));
+        // Numbers that a reader has seen already are those of another log.
+        let (told, gaps, next) = read(20, &[entry(3, "bob cid dan")]);
+        assert_eq!((told.len(), gaps, next), (3, vec![(0, Gap::Restarted)], 3));
+    }
 }

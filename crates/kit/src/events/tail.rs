@@ -20,7 +20,7 @@ impl<'e> Tail<'e> {
         Self { events, position, connection: None }
     }
 
-    /// The next events, at most so many; waits up to that long for the first. Empty when none came.
+    /// The next events, those of at most so many entries; waits up to that long for the first. Empty when none came.
     pub async fn next(&mut self, most: u64, longest: Duration) -> Result<Batch, Error> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,

@@ -12,7 +12,8 @@
 //! - **Absent is not empty.** An index that has run out (`refreshed`) or was never built answers `None`, never an empty list;
 //!   notes wait until it is [rebuilt](Index::rebuild). Readers never see one half-built.
 //! - **[`reconcile`](Index::reconcile) removes the dead**: members whose records ran out without anybody's doing, and what is
-//!   kept about them. A record that comes back at that very moment is not removed.
+//!   kept about them. A record that comes back at that very moment is not removed. It also keeps an index alive in which
+//!   nothing changes.
 //! - It behaves the same on one server as on a cluster.
 //!
 //! # What it does not
@@ -54,7 +55,7 @@ use crate::life::millis;
 use crate::tokens::Tokens;
 
 pub(crate) use outbox::outbox_of;
-pub use outbox::{DrainError, Drained, drain};
+pub use outbox::{DrainError, Drained, drain, drain_to};
 pub use rebuild::{Mark, Rebuild};
 pub use reconcile::Reconciled;
 

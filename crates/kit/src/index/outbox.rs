@@ -1,5 +1,6 @@
 //! Notes of changes, and applying them.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use keyplane_key::{Arg, Hash, Key, Stream};
@@ -88,6 +89,16 @@ pub(super) fn numbers(id: &str) -> Option<(u64, u64)> {
 ///
 /// Anybody may drain, at any time, several at once: each note is applied once.
 pub async fn drain(handle: &Handle, record: &Key<Hash>, indexes: &[&Index]) -> Result<Drained, DrainError> {
+    drain_to(handle, record, |name| Ok(indexes.iter().find(|index| index.key() == name).copied())).await
+}
+
+/// The same where nobody knows beforehand which indexes the notes name, because there is one for each word that somebody
+/// may bring: `find` has the index of a key.
+pub async fn drain_to<I: Borrow<Index>>(
+    handle: &Handle,
+    record: &Key<Hash>,
+    find: impl Fn(&str) -> Result<Option<I>, SetupError>,
+) -> Result<Drained, DrainError> {
     let outbox = outbox_of(record)?;
     let mut drained = Drained::default();
     loop {
@@ -96,7 +107,7 @@ pub async fn drain(handle: &Handle, record: &Key<Hash>, indexes: &[&Index]) -> R
         if notes.is_empty() {
             return Ok(drained);
         }
-        let done = apply_all(record, &notes, indexes, &mut drained).await?;
+        let done = apply_all(record, &notes, &find, &mut drained).await?;
         if !done.is_empty() {
             drained.notes += handle.run(outbox.xdel(&done)).await?;
         }
@@ -110,10 +121,10 @@ pub async fn drain(handle: &Handle, record: &Key<Hash>, indexes: &[&Index]) -> R
 }
 
 /// The ids of those that are applied.
-async fn apply_all<'n>(
+async fn apply_all<'n, I: Borrow<Index>>(
     record: &Key<Hash>,
     notes: &'n [Note],
-    indexes: &[&Index],
+    find: &impl Fn(&str) -> Result<Option<I>, SetupError>,
     drained: &mut Drained,
 ) -> Result<Vec<&'n str>, DrainError> {
     let mut by_index: BTreeMap<&str, Vec<&'n Note>> = BTreeMap::new();
@@ -122,9 +133,8 @@ async fn apply_all<'n>(
     }
     let mut done = Vec::new();
     for (name, notes) in by_index {
-        let index = indexes.iter().find(|index| index.key() == name);
-        let index = index.ok_or_else(|| DrainError::UnknownIndex(name.to_owned()))?;
-        if index.apply(record, &notes).await? {
+        let index = find(name)?.ok_or_else(|| DrainError::UnknownIndex(name.to_owned()))?;
+        if index.borrow().apply(record, &notes).await? {
             done.extend(notes.iter().map(|note| note.id.as_str()));
         } else {
             drained.absent.push(name.to_owned());

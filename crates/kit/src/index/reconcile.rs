@@ -22,13 +22,17 @@ pub struct Reconciled {
 }
 
 impl Index {
-    /// Removes members whose records are gone, and forgets what was kept about records of `family` that are gone.
-    /// `record_of` names the record of a member; a member that has none is removed. `None`: the index must be rebuilt.
+    /// Lets the index live on, removes members whose records are gone, and forgets what was kept about records of `family`
+    /// that are gone. `record_of` names the record of a member; a member that has none is removed. `None`: the index must be
+    /// rebuilt.
     pub async fn reconcile(
         &self,
         family: &'static KeyInfo,
         record_of: impl Fn(&[u8]) -> Option<Key<Hash>>,
     ) -> Result<Option<Reconciled>, DrainError> {
+        if !self.renew().await? {
+            return Ok(None);
+        }
         let mut done = Reconciled::default();
         let mut rank = 0;
         while let Some(page) = self.page(rank).await? {
@@ -47,6 +51,17 @@ impl Index {
             };
         }
         Ok(None)
+    }
+
+    /// Whether it is there.
+    async fn renew(&self) -> Result<bool, Error> {
+        let call = scripts::Renew {
+            feed: &self.feed,
+            zsets: self.target.zsets(),
+            sets: self.target.sets(),
+            millis: self.millis.into(),
+        };
+        self.handle.call(call).await
     }
 
     async fn page(&self, rank: i64) -> Result<Option<Vec<Vec<u8>>>, Error> {

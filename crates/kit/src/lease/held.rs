@@ -79,11 +79,7 @@ impl Held {
     /// Gives the lock back and wakes one who waits. Whether it was still ours.
     pub async fn release(self) -> Result<bool, LeaseError> {
         self.renewal.abort();
-        let ours = self.lease.give_back(&self.owner, &self.fence).await?;
-        if ours {
-            self.lease.counters().released.one();
-        }
-        Ok(ours)
+        self.lease.release(&self.owner, &self.fence).await
     }
 }
 
@@ -124,7 +120,7 @@ async fn keep(
         let start = Instant::now();
         let Some(left) = end.checked_duration_since(start).filter(|left| !left.is_zero()) else { break };
         // The store gives it a second chance, so it takes a third of the TTL at most: time for another connection is left.
-        match lease.renew(&owner, &fence, left.min(ttl / 6)).await {
+        match lease.renew_within(&owner, &fence, Some(left.min(ttl / 6))).await {
             Ok(true) if Instant::now() < end => {
                 lease.counters().renewed.one();
                 since = start;

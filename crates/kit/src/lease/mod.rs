@@ -135,7 +135,7 @@ struct Inner {
 
 /// What an attempt found.
 enum Attempt {
-    Taken(Held),
+    Taken { fence: Fence, start: Instant },
     Busy { left: Duration },
 }
 
@@ -180,9 +180,45 @@ impl Lease {
     /// Takes the lock if it is free. `owner` becomes its value.
     pub async fn try_acquire(&self, owner: &str) -> Result<Option<Held>, LeaseError> {
         match self.attempt(owner).await? {
-            Attempt::Taken(held) => Ok(Some(held)),
+            Attempt::Taken { fence, start } => self.hold(owner, fence, start).map(Some),
             Attempt::Busy { .. } => Ok(None),
         }
+    }
+
+    /// Takes the lock if it is free, for an owner that lives elsewhere: nobody renews it but [`renew`](Self::renew). What
+    /// the owner shows with every guarded write, and here.
+    pub async fn take(&self, owner: &str) -> Result<Option<Fence>, LeaseError> {
+        match self.attempt(owner).await? {
+            Attempt::Taken { fence, .. } => {
+                self.0.counters.acquired.one();
+                Ok(Some(fence))
+            }
+            Attempt::Busy { .. } => Ok(None),
+        }
+    }
+
+    /// What an owner was told when it took the lock (`term:token`). `None` for any other text.
+    #[must_use]
+    pub fn fence(&self, told: &str) -> Option<Fence> {
+        Fence::read(&self.0.fence, told)
+    }
+
+    /// Makes the lock last as long again, from now. Whether it is still this owner's.
+    pub async fn renew(&self, owner: &str, fence: &Fence) -> Result<bool, LeaseError> {
+        let ours = self.renew_within(owner, fence, None).await?;
+        if ours {
+            self.0.counters.renewed.one();
+        }
+        Ok(ours)
+    }
+
+    /// Gives the lock back and wakes one who waits. Whether it was still this owner's.
+    pub async fn release(&self, owner: &str, fence: &Fence) -> Result<bool, LeaseError> {
+        let ours = self.give_back(owner, fence).await?;
+        if ours {
+            self.0.counters.released.one();
+        }
+        Ok(ours)
     }
 
     /// Takes the lock, waiting until it is free.
@@ -190,7 +226,7 @@ impl Lease {
         let mut waiting = None;
         loop {
             match self.attempt(owner).await? {
-                Attempt::Taken(held) => return Ok(held),
+                Attempt::Taken { fence, start } => return self.hold(owner, fence, start),
                 Attempt::Busy { left } => self.wait(&mut waiting, left).await?,
             }
         }
@@ -251,9 +287,14 @@ impl Lease {
         if let Some(connection) = replicated {
             self.confirm(connection, owner, &fence).await?;
         }
+        Ok(Attempt::Taken { fence, start })
+    }
+
+    /// Begins the term that was asked for at `start`, unless that was too long ago.
+    fn hold(&self, owner: &str, fence: Fence, start: Instant) -> Result<Held, LeaseError> {
         let held = Held::begin(self, owner, fence, start)?;
-        inner.counters.acquired.one();
-        Ok(Attempt::Taken(held))
+        self.0.counters.acquired.one();
+        Ok(held)
     }
 
     /// Waits until enough replicas have the term; else gives it back.
@@ -268,14 +309,22 @@ impl Lease {
         Err(got.map_or_else(LeaseError::from, |got| LeaseError::TooFewReplicas { wanted, got }))
     }
 
-    async fn renew(&self, owner: &str, fence: &Fence, within: Duration) -> Result<bool, Error> {
+    async fn renew_within(
+        &self,
+        owner: &str,
+        fence: &Fence,
+        within: Option<Duration>,
+    ) -> Result<bool, Error> {
         let call = scripts::Renew {
             lock: &self.0.lock,
             lock_fence: &self.0.fence,
             owner: owner.into(),
             fence: fence.into(),
         };
-        self.0.handle.with_timeout(within).call(call).await
+        match within {
+            Some(within) => self.0.handle.with_timeout(within).call(call).await,
+            None => self.0.handle.call(call).await,
+        }
     }
 
     async fn give_back(&self, owner: &str, fence: &Fence) -> Result<bool, Error> {

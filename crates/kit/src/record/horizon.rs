@@ -54,6 +54,12 @@ impl Records {
 }
 
 impl Stretch<'_> {
+    /// Where the horizon will stand, in Unix milliseconds.
+    #[must_use]
+    pub fn horizon(&self) -> u64 {
+        self.horizon
+    }
+
     /// Makes all children live until the new horizon, and then moves it there. Whether the record is still there. One that
     /// fails half-way has made some children live longer, and nothing else; begin anew.
     pub async fn finish(self, children: &Children) -> Result<bool, Error> {

@@ -40,6 +40,7 @@
 
 mod change;
 mod error;
+mod fields;
 mod horizon;
 mod read;
 mod rules;
@@ -54,6 +55,7 @@ use rules::Rules;
 
 pub use change::Change;
 pub use error::{CommitError, FieldProblem};
+pub use fields::Fields;
 pub use horizon::{Children, Stretch};
 pub use read::Snapshot;
 
@@ -104,7 +106,7 @@ pub struct Committed {
 impl Records {
     /// The records of that family.
     pub fn of(handle: &Handle, family: &'static KeyInfo) -> Result<Self, SetupError> {
-        let rules = Rules::new(handle, family)?;
+        let rules = Rules::new(handle, family)?.must_count()?;
         Ok(Self { handle: handle.clone(), rules, counters: Counters::default() })
     }
 

@@ -28,6 +28,7 @@ pub(super) struct Rules {
     life: Life,
     /// The key that this one is linked to.
     linked: Option<&'static str>,
+    has_version: bool,
     has_horizon: bool,
     /// Whether some of its fields have a placeholder in their name, so that there is no end of them.
     has_families: bool,
@@ -61,16 +62,7 @@ impl Rules {
             let field = contract.field(key, name.as_bytes());
             field.is_some_and(|field| matches!(field.kind, ValueType::Int(_) | ValueType::Time(_)))
         };
-        if !is_number(VERSION) {
-            let field = VERSION.to_owned();
-            return Err(SetupError::Field {
-                key: family.name,
-                kit: KIT,
-                field,
-                needs: "it to count changes",
-            });
-        }
-        let has_horizon = is_number(HORIZON);
+        let (has_version, has_horizon) = (is_number(VERSION), is_number(HORIZON));
         let has_families = contract.fields_of(key).any(|field| field.name.params().next().is_some());
         // Families of fields (`vote:<id>`) are looked up when they come.
         let plain = contract.fields_of(key).filter(|field| field.name.params().next().is_none());
@@ -85,10 +77,20 @@ impl Rules {
                 Policy::Linked { to } => Some(to),
                 _ => None,
             },
+            has_version,
             has_horizon,
             has_families,
             contract,
         })
+    }
+
+    /// Records count their changes.
+    pub(super) fn must_count(self) -> Result<Self, SetupError> {
+        if self.has_version {
+            return Ok(self);
+        }
+        let (key, field) = (self.family.name, VERSION.to_owned());
+        Err(SetupError::Field { key, kit: KIT, field, needs: "it to count changes" })
     }
 
     /// What can be told without asking the server.
@@ -129,7 +131,7 @@ impl Rules {
         }
     }
 
-    fn check_field(&self, field: &str, value: Option<&[u8]>) -> Result<(), CommitError> {
+    pub(super) fn check_field(&self, field: &str, value: Option<&[u8]>) -> Result<(), CommitError> {
         let family;
         let rule = match self.fields.get(field) {
             Some(rule) => Some(rule),

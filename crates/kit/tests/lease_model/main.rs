@@ -36,12 +36,7 @@ fn one_writes_per_term_and_what_was_acknowledged_is_there_once() {
 fn tell_the_trace() {
     let outcome = run(chosen_seed().unwrap(), &faults(chosen_seed().unwrap()));
     outcome.check().unwrap();
-    println!(
-        "TRACE {} events, {} steps, {:016x}",
-        outcome.trace.events,
-        outcome.steps.len(),
-        outcome.digest()
-    );
+    outcome.trace.tell(outcome.steps.len(), outcome.digest());
 }
 
 #[test]

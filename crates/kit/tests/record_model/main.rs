@@ -36,12 +36,7 @@ fn tell_the_trace() {
     let seed = chosen_seed().unwrap();
     let outcome = run(seed, &faults(seed));
     outcome.check().unwrap();
-    println!(
-        "TRACE {} events, {} steps, {:016x}",
-        outcome.trace.events,
-        outcome.steps.len(),
-        outcome.digest()
-    );
+    outcome.trace.tell(outcome.steps.len(), outcome.digest());
 }
 
 #[test]

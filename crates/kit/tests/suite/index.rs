@@ -1,7 +1,7 @@
 //! Indexes on every store.
 
 use keyplane_key::{Hash, Key};
-use keyplane_kit::index::{DrainError, Index, drain};
+use keyplane_kit::index::{DrainError, Index, drain, drain_to};
 use keyplane_kit::record::{Change, Records};
 use keyplane_store::Handle;
 use keyplane_testing::{Place, every_store};
@@ -159,4 +159,36 @@ async fn a_note_for_an_index_that_was_not_given_stays(place: Place) {
     let error = drain(&world.handle, &east, &[&world.open]).await.unwrap_err();
     assert!(matches!(&error, DrainError::UnknownIndex(name) if name == world.all.key()), "{error}");
     assert_eq!(world.drain(&east).await, 2);
+}
+
+#[every_store(except(unix, tls))]
+async fn a_reconcile_lets_an_index_live_on_and_finds_one_that_is_absent(place: Place) {
+    let world = World::new(&place).await;
+    let east = world.create("east", 1.0).await;
+    world.drain(&east).await;
+    let (index, feed) = (world.open.key().to_owned(), format!("{}:feed", world.open.key()));
+    for key in [&index, &feed] {
+        place.raw::<i64>(key, &["EXPIRE", key, "5"]);
+    }
+    let record_of = |_: &[u8]| Some(east.clone());
+    assert!(world.open.reconcile(&pool::info::POOL, record_of).await.unwrap().is_some());
+    for key in [&index, &feed] {
+        let left: i64 = place.raw(key, &["TTL", key]);
+        assert!((295..=300).contains(&left), "{key}: {left} s");
+        place.raw::<i64>(key, &["DEL", key]);
+    }
+    assert_eq!(world.open.reconcile(&pool::info::POOL, record_of).await.unwrap(), None);
+}
+
+#[every_store(except(unix, tls))]
+async fn indexes_are_found_by_what_the_notes_name(place: Place) {
+    let world = World::new(&place).await;
+    let east = world.create("east", 1.0).await;
+    let find = |name: &str| Ok([&world.open, &world.all].into_iter().find(|index| index.key() == name));
+    assert_eq!(drain_to(&world.handle, &east, find).await.unwrap().notes, 2);
+    assert_eq!(World::names(&world.open).await, ["east"]);
+    let west = world.create("west", 1.0).await;
+    let none = |_: &str| Ok(None::<&Index>);
+    let error = drain_to(&world.handle, &west, none).await.unwrap_err();
+    assert!(matches!(error, DrainError::UnknownIndex(_)), "{error}");
 }

@@ -69,3 +69,20 @@ async fn a_release_wakes_whoever_waits(place: Place) {
     assert_eq!((waiter.counters().contended.get(), waiter.counters().acquired.get()), (1, 1));
     held.release().await.unwrap();
 }
+
+#[every_store(except(unix, tls))]
+async fn one_who_lives_elsewhere_holds_it_by_what_it_was_told(place: Place) {
+    let (handle, keys) = (machine(&place).await, keys(&place));
+    // Each request may come to another process: nothing is kept between them.
+    let told = lease(&handle, &keys).take("guest").await.unwrap().expect("it is free").as_str().to_owned();
+    assert_eq!(lease(&handle, &keys).take("other").await.unwrap(), None);
+    let lease = lease(&handle, &keys);
+    let fence = lease.fence(&told).expect("term:token");
+    assert!(lease.renew("guest", &fence).await.unwrap());
+    assert!(!lease.renew("other", &fence).await.unwrap(), "the fence is not its own");
+    assert!(lease.release("guest", &fence).await.unwrap());
+    assert!(!lease.renew("guest", &fence).await.unwrap(), "it was given back");
+    assert!(lease.fence("nonsense").is_none());
+    let counters = lease.counters();
+    assert_eq!((counters.acquired.get(), counters.renewed.get(), counters.released.get()), (0, 1, 1));
+}

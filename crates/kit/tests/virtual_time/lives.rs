@@ -152,5 +152,6 @@ fn no_record_outlives_its_children() {
         })
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    assert!(stretched.get() > 100, "only {} horizons were moved", stretched.get());
+    // About a hundred and twenty are; so few would mean that the steps no longer reach what is tested here.
+    assert!(stretched.get() > 50, "only {} horizons were moved", stretched.get());
 }

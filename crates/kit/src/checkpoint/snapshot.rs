@@ -1,0 +1,193 @@
+//! A snapshot and its bytes.
+//!
+//! `KPC`, a version byte; the number of records, each with its name and its body; the number of names that are gone. Numbers are
+//! LEB128, texts have their length before them. Names are in order and each stands once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::record::Body;
+
+const MAGIC: [u8; 4] = *b"KPC\x01";
+
+/// Bytes that are no snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damaged {
+    /// Another kind of file, or a later version.
+    #[error("it does not begin as a snapshot of version 1")]
+    Magic,
+    /// It ends too early.
+    #[error("it ends too early")]
+    Cut,
+    /// There is more than it says.
+    #[error("there is more than it says")]
+    TooLong,
+    /// A number that is written in more bytes than it needs, or that is too large.
+    #[error("a number in it is not written as numbers are")]
+    Number,
+    /// A name that is no text.
+    #[error("a name in it is no text")]
+    Name,
+    /// Names that are not in order, or stand twice.
+    #[error("its names are not in order")]
+    Order,
+}
+
+/// Records as of one moment: all of them, or those that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// What is there.
+    pub changed: BTreeMap<String, Body>,
+    /// What is there no longer; nothing in a full one.
+    pub removed: BTreeSet<String>,
+}
+
+impl Snapshot {
+    /// Its bytes, before they are compressed.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let size: usize = self.changed.iter().map(|(name, body)| name.len() + body.bytes().len() + 6).sum();
+        let mut bytes = Vec::with_capacity(size + 64);
+        bytes.extend(MAGIC);
+        put_number(&mut bytes, self.changed.len());
+        for (name, body) in &self.changed {
+            put(&mut bytes, name.as_bytes());
+            put(&mut bytes, body.bytes());
+        }
+        put_number(&mut bytes, self.removed.len());
+        for name in &self.removed {
+            put(&mut bytes, name.as_bytes());
+        }
+        bytes
+    }
+
+    /// From bytes that somebody has written.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Damaged> {
+        let mut cursor = Cursor::new(bytes.strip_prefix(&MAGIC).ok_or(Damaged::Magic)?);
+        let mut snapshot = Self::default();
+        for _ in 0..cursor.count(2)? {
+            let name = cursor.name()?;
+            if snapshot.changed.last_key_value().is_some_and(|(last, _)| last.as_str() >= name) {
+                return Err(Damaged::Order);
+            }
+            let body = Body::read(cursor.bytes()?)?;
+            snapshot.changed.insert(name.to_owned(), body);
+        }
+        for _ in 0..cursor.count(1)? {
+            let name = cursor.name()?;
+            let is_late = snapshot.removed.last().is_some_and(|last| last.as_str() >= name);
+            if is_late || snapshot.changed.contains_key(name) {
+                return Err(Damaged::Order);
+            }
+            snapshot.removed.insert(name.to_owned());
+        }
+        cursor.end()?;
+        Ok(snapshot)
+    }
+}
+
+pub(super) fn put(bytes: &mut Vec<u8>, text: &[u8]) {
+    put_number(bytes, text.len());
+    bytes.extend(text);
+}
+
+pub(super) fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        bytes.push(number as u8 & 0x7f | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Reads on through bytes of others.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor<'b>(&'b [u8]);
+
+impl<'b> Cursor<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
+        Self(bytes)
+    }
+
+    fn number(&mut self) -> Result<usize, Damaged> {
+        let mut number = 0;
+        // Four times seven bits: more than a snapshot may hold.
+        for shift in [0, 7, 14, 21] {
+            let (first, rest) = self.0.split_first().ok_or(Damaged::Cut)?;
+            self.0 = rest;
+            number |= usize::from(first & 0x7f) << shift;
+            if first & 0x80 == 0 {
+                let is_shortest = shift == 0 || *first != 0;
+                return if is_shortest { Ok(number) } else { Err(Damaged::Number) };
+            }
+        }
+        Err(Damaged::Number)
+    }
+
+    /// How many follow, each of at least so many bytes: what cannot be there is not waited for.
+    pub(super) fn count(&mut self, least: usize) -> Result<usize, Damaged> {
+        let count = self.number()?;
+        if count.saturating_mul(least) > self.0.len() { Err(Damaged::Cut) } else { Ok(count) }
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<&'b [u8], Damaged> {
+        let length = self.number()?;
+        let (text, rest) = self.0.split_at_checked(length).ok_or(Damaged::Cut)?;
+        self.0 = rest;
+        Ok(text)
+    }
+
+    fn name(&mut self) -> Result<&'b str, Damaged> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Damaged::Name)
+    }
+
+    pub(super) fn end(&self) -> Result<(), Damaged> {
+        if self.0.is_empty() { Ok(()) } else { Err(Damaged::TooLong) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn snapshots() -> impl Strategy<Value = Snapshot> {
+        let body = prop::collection::vec((any::<Vec<u8>>(), any::<Vec<u8>>()), 0..5).prop_map(Body::new);
+        let changed = prop::collection::btree_map("[a-z:_]{0,12}", body, 0..8);
+        (changed, prop::collection::btree_set("[A-Z]{0,6}", 0..4)).prop_map(|(changed, mut removed)| {
+            removed.retain(|name| !changed.contains_key(name));
+            Snapshot { changed, removed }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(snapshot in snapshots()) {
+            prop_assert_eq!(Snapshot::decode(&snapshot.encode()), Ok(snapshot));
+        }
+
+        #[test]
+        fn a_cut_or_longer_one_is_none(snapshot in snapshots(), at in any::<prop::sample::Index>()) {
+            let bytes = snapshot.encode();
+            prop_assert!(Snapshot::decode(&bytes[..at.index(bytes.len())]).is_err());
+            prop_assert!(Snapshot::decode(&[bytes.as_slice(), b"\0"].concat()).is_err());
+        }
+
+        #[test]
+        fn whatever_is_read_is_written_the_same(snapshot in snapshots(), at in any::<prop::sample::Index>(), bit in 0..8) {
+            let mut bytes = snapshot.encode();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1_u8 << bit;
+            if let Ok(read) = Snapshot::decode(&bytes) {
+                prop_assert_eq!(read.encode(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_count_of_what_is_not_there_takes_no_memory() {
+        let bytes = [&MAGIC[..], &[0xff, 0xff, 0xff, 0x7f]].concat();
+        assert_eq!(Snapshot::decode(&bytes), Err(Damaged::Cut));
+    }
+}
