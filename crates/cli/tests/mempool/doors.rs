@@ -63,6 +63,8 @@ fn garbage_is_refused_at_every_door_and_leaves_nothing() {
         assert_eq!(longer.status, 400, "{longer:?}");
         assert_eq!(node.submit(path, b"\x80").status, 400, "CBOR, but no transaction");
         assert_eq!(node.submit(path, &vec![0x9f; 200_000]).status, 400, "arrays in arrays in arrays");
+        let unknown_input = b"\x82\x83\x9f\x82\x01\x50\xd8\x18\x58\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x00\xff\x9f\xff\xa0\x80";
+        assert_eq!(node.submit(path, unknown_input).status, 400, "what Byron left room for");
         assert_eq!(node.submit(path, &vec![7; 10 * 1024 * 1024]).status, 413);
         let hex = node.curl(path, &["-H", "Content-Type: text/plain", "-d", "84a4"]);
         assert_eq!((hex.status, hex.code().as_str()), (415, "unsupported_media"));

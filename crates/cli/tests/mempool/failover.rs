@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use keyplane_testing::{Program, Server, Settings, until};
+use keyplane_testing::{Program, Server, Settings, chosen, until};
 
 use crate::node::{Node, block, transaction};
 
@@ -129,11 +129,6 @@ fn a_store_that_is_away_comes_back_to_a_node_that_lost_nothing() {
     assert_eq!(node.curl("/api/tip", &[]).json()["height"], 71);
 }
 
-/// So many seconds; more where time does not matter.
-fn away_for() -> u64 {
-    std::env::var("KEYPLANE_TEST_AWAY").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
-}
-
 #[test]
 fn a_store_that_is_away_for_longer_than_the_lock_costs_nothing_but_time() {
     let server = server();
@@ -147,7 +142,7 @@ fn a_store_that_is_away_for_longer_than_the_lock_costs_nothing_but_time() {
     nodes.iter().for_each(|node| assert_eq!(node.forward(&block(70, &[])).status, 200));
     server.freeze();
     let (frozen, mut height) = (Instant::now(), 70);
-    while frozen.elapsed().as_secs() < away_for() || height < 72 {
+    while frozen.elapsed().as_secs() < chosen("KEYPLANE_TEST_AWAY", 3) || height < 72 {
         height += 1;
         let hash = txs.get(height as usize - 71).map(|(hash, _)| hash.as_str());
         let block = block(height, hash.as_slice());

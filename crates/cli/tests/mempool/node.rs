@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+pub(crate) use keyplane_testing::{Answer, curl};
 use keyplane_testing::{Server, until};
 use serde_json::Value;
 
@@ -32,23 +33,6 @@ pub(crate) struct Node {
     #[cfg(feature = "grpc")]
     pub(crate) grpc: Option<String>,
     log: Arc<Mutex<String>>,
-}
-
-/// What curl was answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: String,
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
-    }
-
-    pub(crate) fn code(&self) -> String {
-        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
-    }
 }
 
 impl Node {
@@ -140,17 +124,6 @@ impl Drop for Node {
         drop(self.process.kill());
         drop(self.process.wait());
     }
-}
-
-pub(crate) fn curl(url: &str, args: &[&str]) -> Answer {
-    let output = Command::new("curl")
-        .args(["-sS", "-m", "60", "-w", "\n%{http_code}", url])
-        .args(args)
-        .output()
-        .expect("curl");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (body, status) = text.rsplit_once('\n').expect("a status");
-    Answer { status: status.parse().unwrap(), body: body.to_owned() }
 }
 
 /// A block of that height, with a hash that tells it.

@@ -16,7 +16,7 @@ use keyplane_mempool::model::Thresholds;
 use keyplane_mempool::ports::{SimChain, SimWallet};
 use keyplane_mempool::{ChainEvent, Point, Pool, Settings as PoolSettings, Stage, Tx, TxHash};
 use keyplane_store::{Options, Store};
-use keyplane_testing::{Program, Server, Settings, until};
+use keyplane_testing::{Program, Server, Settings, ask, chosen, until};
 use serde_json::{Value, json};
 
 use crate::node::Node;
@@ -25,10 +25,6 @@ use crate::node::Node;
 /// before.
 const SETTINGS: [(&str, &str); 2] =
     [("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "1s"), ("KEYPLANE_MEMPOOL_DROP_THRESHOLD", "100000")];
-
-fn chosen(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// What all threads share.
 struct World {
@@ -214,24 +210,6 @@ fn take(world: &World, mut stream: &TcpStream) -> Option<()> {
     world.offers.fetch_add(1, Ordering::Relaxed);
     world.chain.lock().unwrap().offer(tx.hash);
     stream.write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n").ok()
-}
-
-/// One request on a connection of its own; `None` when there is nobody, or nobody any more.
-fn ask(address: &str, method: &str, path: &str, kind: &str, body: &[u8]) -> Option<(u16, Value)> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).ok()?;
-    stream.write_all(body).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
 }
 
 /// Blocks until nothing is left to do; then every record is held against the chain.

@@ -160,4 +160,4 @@ for name, by in pairs(add) do
   if by ~= 0 then call('HINCRBY', KEYS[13], name, by) end
 end
 if height == '' then return {'ok', 0} end
-return {'ok', call('ZCOUNT', KEYS[10], '-inf', height)}
+return {'ok', call('ZCOUNT', KEYS[10], '-inf', '(' .. height + 1)}

@@ -12,7 +12,7 @@ local asked, due = {}, {}
 for i = 3, #ARGV do
   asked[#asked + 1] = call('HGET', KEYS[2], ARGV[i])
 end
-for _, member in ipairs(call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])) do
+for _, member in ipairs(call('ZRANGEBYSCORE', KEYS[3], '-inf', '(' .. ARGV[1] + 1, 'LIMIT', 0, ARGV[2])) do
   due[#due + 1] = member
   due[#due + 1] = call('HGET', KEYS[2], string.match(member, ':(.*)$'))
 end

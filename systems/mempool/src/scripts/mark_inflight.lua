@@ -1,5 +1,5 @@
 -- mempool/mark_inflight v1: move hashes from pending to inflight as propagated; those that are not pending are left alone.
--- keys: pending(rw) inflight(w) stage(rw) tip(r) due(w) offered(w) stats(w) events(w) payload(r)...
+-- keys: pending(rw) inflight(w) stage(rw) tip(r) due(w) offered(w) stats(rw) events(w) payload(r)...
 -- args: drop_after, most_events, node, hashes...
 -- returns: {{hash moved, ...}, {hash whose payload is gone, ...}}
 -- repeat: safe
@@ -11,7 +11,7 @@ local call = redis.call
 
 -- Each hash comes twice: as text, and as the 32 bytes that it is.
 local height = call('HGET', KEYS[4], 'height') or '0'
-local due = string.format('%d', height + ARGV[1])
+local due, offers = height + ARGV[1], call('HGET', KEYS[7], 'offers') or 0
 local at = now()
 local moved, lost, out = {}, {}, {}
 for i = 4, #ARGV, 2 do
@@ -26,7 +26,8 @@ for i = 4, #ARGV, 2 do
       -- [propagated, 0 confirmations, payload, no point, 0 misses]
       call('HSET', KEYS[2], raw, '\133\130\0\128\0' .. payload .. '\246\0')
       call('HSET', KEYS[3], hash, 'propagated ' .. version .. ' ' .. height .. ' - ' .. tx)
-      call('ZADD', KEYS[5], due, 'drop:' .. hash)
+      -- Behind those of the same height, where the way is short: by hash they would lie anywhere among all that are inflight.
+      call('ZADD', KEYS[5], string.format('%.6f', due + (offers + #moved) % 1e6 / 1e6), 'drop:' .. hash)
       tell(KEYS[8], ARGV[2], hash, 'propagated', 'pending', version, height, 'offered', ARGV[3], at)
       moved[#moved + 1] = hash
       out[raw] = true

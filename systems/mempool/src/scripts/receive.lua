@@ -11,15 +11,18 @@
 local call, argv, stages, inputs, stats = redis.call, ARGV, KEYS[2], KEYS[3], KEYS[5]
 local at = call('TIME')[1]
 
--- txs: hash, raw, bytes, size, what its entry ends with, a number of inputs and each of them. All of them have `size` bytes.
+-- txs: hash, raw, bytes, what its entry ends with, the size first, and its inputs, which are longer than a hash. All of them
+-- have `size` bytes.
 local starts, raws, less, refused, befores = {}, {}, 0, nil, nil
 local first, place, last = 6, 0, #argv
 while first <= last do
   place = place + 1
   starts[place] = first
-  local hash, spends = argv[first], first + 5 + argv[first + 5]
-  local answer
-  if call('HSETNX', stages, hash, 'pending 1 0 - ' .. at .. argv[first + 4]) == 0 then
+  local hash, next, answer = argv[first], first + 4, nil
+  while next <= last and #argv[next] > 64 do
+    next = next + 1
+  end
+  if call('HSETNX', stages, hash, 'pending 1 0 - ' .. at .. argv[first + 3]) == 0 then
     local before = call('HGET', stages, hash)
     local stage, version = string.match(before, '^(%a+) (%d+)')
     -- The bytes of one that came twice in this call are not there yet.
@@ -30,7 +33,7 @@ while first <= last do
     if stage == 'dropped' then
       befores = befores or {}
       befores[place] = before
-      call('HSET', stages, hash, string.format('pending %d 0 - %s%s', version + 1, at, argv[first + 4]))
+      call('HSET', stages, hash, string.format('pending %d 0 - %s%s', version + 1, at, argv[first + 3]))
     elseif stage ~= 'finalized' and not is_new and call('EXISTS', KEYS[6 + place]) == 0 then
       -- Its bytes were taken away by somebody else: whoever sends it again brings them back.
       call('SET', KEYS[6 + place], argv[first + 2])
@@ -41,10 +44,10 @@ while first <= last do
     end
   end
   if not answer then
-    for i = first + 6, spends do
+    for i = first + 4, next - 1 do
       if call('HSETNX', inputs, argv[i], hash) == 0 then
         answer = {place, 'conflict', argv[i], call('HGET', inputs, argv[i])}
-        for j = first + 6, i - 1 do
+        for j = first + 4, i - 1 do
           call('HDEL', inputs, argv[j])
         end
         if befores and befores[place] then call('HSET', stages, hash, befores[place]) else call('HDEL', stages, hash) end
@@ -56,12 +59,13 @@ while first <= last do
   if answer then
     refused = refused or {}
     refused[place] = answer
-    less = less + argv[first + 3]
+    less = less + string.match(argv[first + 3], '%d+')
   else
     raws[#raws + 1] = argv[first + 1]
   end
-  first = spends + 1
+  first = next
 end
+starts[place + 1] = first
 
 local bytes, count = 0, 0
 if #raws > 0 then
@@ -81,9 +85,9 @@ if #raws > 0 and (count > argv[1] + 0 or bytes > argv[2] + 0) then
     if not refused[i] and (count > argv[1] + 0 or bytes > argv[2] + 0) then
       first = starts[i]
       refused[i] = {i, 'full', count > argv[1] + 0 and 'count' or 'bytes'}
-      count, bytes = count - 1, call('HINCRBY', stats, 'bytes', '-' .. argv[first + 3])
+      count, bytes = count - 1, call('HINCRBY', stats, 'bytes', '-' .. string.match(argv[first + 3], '%d+'))
       call('LREM', KEYS[1], -1, argv[first + 1])
-      for j = first + 6, first + 5 + argv[first + 5] do
+      for j = first + 4, starts[i + 1] - 1 do
         call('HDEL', inputs, argv[j])
       end
       if befores and befores[i] then call('HSET', stages, argv[first], befores[i]) else call('HDEL', stages, argv[first]) end
@@ -95,20 +99,28 @@ if #raws > 0 and (count > argv[1] + 0 or bytes > argv[2] + 0) then
   end
 end
 
--- As `tell` does elsewhere: a new one has no stage before. The log is trimmed once.
-local why = 'received 1 ' .. at .. ' ' .. argv[4]
+-- As `tell` does elsewhere; but a new one has no stage before, and those that came together share an entry, all but the first:
+-- its number is the server's, and theirs follow it.
+local log, most, why = KEYS[6], argv[3], 'received 1 ' .. at .. ' ' .. argv[4]
+local news, count_news = {}, 0
 for i = 1, place do
   if not (refused and refused[i]) then
     first = starts[i]
     call('SET', KEYS[6 + i], argv[first + 2])
     if befores and befores[i] then
-      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending',
+      call('XADD', log, '0-*', 'hash', argv[first], 'stage', 'pending',
         'why', string.format('received %d %s %s dropped', string.match(befores[i], '^%a+ (%d+)') + 1, at, argv[4]))
-    elseif i < place then
-      call('XADD', KEYS[6], '0-*', 'hash', argv[first], 'stage', 'pending', 'why', why)
     else
-      call('XADD', KEYS[6], 'MAXLEN', '~', argv[3], '0-*', 'hash', argv[first], 'stage', 'pending', 'why', why)
+      count_news = count_news + 1
+      news[count_news] = argv[first]
     end
+  end
+end
+if count_news > 0 then
+  local id = call('XADD', log, 'MAXLEN', '~', most, '0-*', 'hash', news[1], 'stage', 'pending', 'why', why)
+  if count_news > 1 then
+    call('XADD', log, string.format('0-%d', string.sub(id, 3) + count_news - 1), 'hash', table.concat(news, ' ', 2),
+      'stage', 'pending', 'why', why)
   end
 end
 if not refused then return {} end

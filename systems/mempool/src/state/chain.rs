@@ -571,3 +571,6 @@ fn number(fields: &[Option<String>], at: usize) -> u64 {
 fn read_block(height: u64, text: &[u8]) -> Result<Applied, ReadError> {
     serde_json::from_slice(text).map_err(|error| ReadError::damaged("applied", height.to_string(), &error))
 }
+
+#[cfg(test)]
+mod races;

@@ -52,9 +52,7 @@ impl Parcel {
             Arg::from(&self.text),
             self.hash.bytes().into(),
             self.payload.as_slice().into(),
-            self.size.into(),
             Arg::from(&self.tail),
-            self.inputs.len().into(),
         ];
         words.extend(self.inputs.iter().map(Arg::from));
         words

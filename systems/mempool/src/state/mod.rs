@@ -160,6 +160,7 @@ impl Pool {
     /// Every change of a stage, on every node: to be read from an id, or followed.
     #[must_use]
     pub fn events(&self) -> Events {
-        Events::new(&self.0.node, self.0.names.events.clone())
+        // What was received together is told together.
+        Events::new(&self.0.node, self.0.names.events.clone()).sharing("hash")
     }
 }

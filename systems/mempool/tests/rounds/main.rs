@@ -8,13 +8,13 @@ mod machine;
 mod truth;
 mod world;
 
-use keyplane_testing::{chosen_seed, over_seeds, seeds};
+use keyplane_testing::{chosen, chosen_seed, over_seeds, seeds};
 use truth::Tally;
 use world::{faults, run};
 
 /// So many in every run of the tests; two hundred where time does not matter.
 fn rounds() -> u64 {
-    std::env::var("KEYPLANE_TEST_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
+    chosen("KEYPLANE_TEST_ROUNDS", 6)
 }
 
 #[test]
@@ -35,12 +35,7 @@ fn every_accepted_transaction_has_one_final_record_and_it_is_the_chains() {
 fn tell_the_trace() {
     let outcome = run(chosen_seed().unwrap(), &faults(chosen_seed().unwrap()));
     outcome.check().unwrap();
-    println!(
-        "TRACE {} events, {} steps, {:016x}",
-        outcome.trace.events,
-        outcome.steps.len(),
-        outcome.digest()
-    );
+    outcome.trace.tell(outcome.steps.len(), outcome.digest());
 }
 
 #[test]

@@ -209,6 +209,37 @@ async fn events_reach_slow_readers_on_every_node(place: Place) {
     assert_eq!(stages, ["pending", "propagated", "acknowledged", "confirmed", "finalized"]);
 }
 
+/// F9 once more: what is received together shares an entry of the log, and is still told one by one.
+#[every_store(except(unix, tls))]
+async fn a_reader_may_stop_between_any_two_of_those_that_came_together(place: Place) {
+    let pool = node(&place).await;
+    received(&pool).await;
+    let txs: Vec<_> = (0..20).map(|_| tx()).collect();
+    let mut sending = tokio::task::JoinSet::new();
+    for tx in txs.clone() {
+        let pool = pool.clone();
+        sending.spawn(async move { pool.receive(&tx).await });
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    let log = keyplane_mempool::keys::Keyspace::new(naming(&place)).unwrap().events();
+    let entries: usize = place.raw(log.as_str(), &["XLEN", log.as_str()]);
+    assert!(entries < 21, "each has an entry of its own, so nothing is shown here");
+
+    let all = pool.events().read(Position::Beginning, 1000).await.unwrap();
+    assert_eq!(all.gaps, []);
+    let numbers: Vec<u64> = all.events.iter().map(|event| event.id.number).collect();
+    assert_eq!(numbers, (1..=21).collect::<Vec<_>>());
+    let told: HashSet<_> = all.events.iter().map(|event| event.text("hash").unwrap().to_owned()).collect();
+    assert_eq!(told.len(), 21);
+    assert!(txs.iter().all(|tx| told.contains(&tx.hash.to_string())));
+    for (at, event) in all.events.iter().enumerate() {
+        let rest = pool.events().read(Position::After(event.id), 1000).await.unwrap();
+        assert_eq!((rest.events, rest.gaps), (all.events[at + 1..].to_vec(), vec![]));
+    }
+}
+
 /// F10: a finished transaction was accepted again, and the log then said two things about it.
 #[every_store(except(unix, tls))]
 async fn a_finished_one_has_one_entry(place: Place) {

@@ -12,6 +12,10 @@ struct Original<'p>(&'p Place);
 
 impl Original<'_> {
     fn run(&self, key: &str, words: &[&[u8]]) {
+        self.ask::<redis::Value>(key, words);
+    }
+
+    fn ask<T: redis::FromRedisValue>(&self, key: &str, words: &[&[u8]]) -> T {
         // It knows no hash tags. On a cluster its data is brought under the names that all have one slot.
         let key = match self.0.hash_tags {
             true => format!("{{{}}}:{key}", self.0.namespace),
@@ -19,7 +23,12 @@ impl Original<'_> {
         };
         let mut all = vec![words[0], key.as_bytes()];
         all.extend_from_slice(&words[1..]);
-        self.0.raw::<redis::Value>(&key, &all);
+        self.0.raw(&key, &all)
+    }
+
+    /// In seconds; -1 if it has no end.
+    fn payload_lives(&self, tx: &Tx) -> i64 {
+        self.ask(&format!("payload:{}", tx.hash), &[b"TTL"])
     }
 
     fn payload(&self, tx: &Tx) {
@@ -91,6 +100,9 @@ async fn what_the_original_accepted_is_not_stuck(place: Place) {
     assert_eq!(queue(&pool).await, []);
     let refused = pool.receive(&taken).await.unwrap_err().to_string();
     assert!(refused.contains("in the pool already: acknowledged"), "{refused}");
+    for open in [&waits, &offered, &taken] {
+        assert_eq!(original.payload_lives(open), -1, "its bytes are needed until it is finished");
+    }
     // The next one finds a tip, from which the height of a confirmed one follows.
     let next = block_on(Some(&block), &[]);
     node.confirm(&ChainEvent::Forward(next.clone())).await.unwrap();

@@ -82,3 +82,17 @@ async fn a_peer_that_was_away_is_offered_again_what_no_block_holds(place: Place)
     // The second peer has not been offered anything yet: in the order in which they were taken out of the queue.
     assert_eq!(claim(&other, "relay-2", 100).await, [all[2], all[3], all[0], all[1]]);
 }
+
+#[every_store(except(unix, tls))]
+async fn what_is_being_offered_to_a_peer_is_not_offered_to_it_by_another_that_finds_it_back(place: Place) {
+    let (one, other) = (node(&place).await, node(&place).await);
+    for _ in 0..4 {
+        received(&one).await;
+    }
+    let all = taken_out(&one).await;
+    assert_eq!(claim(&one, "relay-1", 3).await, all[..3]);
+    assert_eq!(claim_again(&other, "relay-1").await, all[3..], "the first three are on their way to it");
+    // What is answered meanwhile is not offered again either: the peer had come back before it answered.
+    one.answered(&"relay-1".parse().unwrap(), &all[..3]).await.unwrap();
+    assert_eq!(claim(&other, "relay-1", 100).await, []);
+}

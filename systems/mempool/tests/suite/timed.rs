@@ -1,9 +1,13 @@
 //! What time does, in virtual time.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keyplane_key::Naming;
-use keyplane_mempool::{ChainEvent, Node, Pool, Settings, Stage};
+use keyplane_mempool::ports::{Answer, Away, Peer};
+use keyplane_mempool::run::propagate;
+use keyplane_mempool::state::{Offer, PeerName};
+use keyplane_mempool::{ChainEvent, Node, Pool, Settings, Stage, TxHash};
 use keyplane_store::{Options, Store};
 use keyplane_testing::VirtualEngine;
 use tokio::time::{Instant, sleep};
@@ -94,4 +98,53 @@ async fn what_a_dead_node_has_claimed_is_offered_by_another() {
     engine.advance(Duration::from_millis(1)).await;
     let offers = other.claim(&relay, 10, false).await.unwrap();
     assert_eq!(offers.iter().map(|offer| offer.hash).collect::<Vec<_>>(), [tx.hash]);
+}
+
+/// A peer that goes away once, in the middle of what it is offered.
+struct Flaky {
+    name: PeerName,
+    heard: Arc<Mutex<Vec<TxHash>>>,
+}
+
+impl Peer for Flaky {
+    fn name(&self) -> &PeerName {
+        &self.name
+    }
+
+    async fn reach(&self) -> Result<(), Away> {
+        Ok(())
+    }
+
+    async fn offer(&self, tx: &Offer) -> Result<Answer, Away> {
+        let mut heard = self.heard.lock().unwrap();
+        heard.push(tx.hash);
+        if heard.len() == 4 { Err(Away("cut".to_owned())) } else { Ok(Answer::Taken) }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_peer_that_went_away_was_not_offered_does_not_wait_for_its_claim_to_run_out() {
+    let engine = VirtualEngine::start(1);
+    let pool = pool(&engine, settings()).await;
+    let mut all = Vec::new();
+    for _ in 0..10 {
+        let tx = tx();
+        pool.receive(&tx).await.unwrap();
+        all.push(tx.hash);
+    }
+    let heard = Arc::default();
+    let peer = Flaky { name: "relay-1".parse().unwrap(), heard: Arc::clone(&heard) };
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let offering = tokio::spawn(propagate(pool, peer, stopped));
+    // Claims stand for thirty.
+    sleep(Duration::from_secs(5)).await;
+    stop.send(true).unwrap();
+    offering.await.unwrap();
+    let mut heard = std::mem::take(&mut *heard.lock().unwrap());
+    assert_eq!(heard[..4], all[..4]);
+    // The fourth may have reached it or not. What it took before it went away it may have forgotten.
+    let mut again = heard.split_off(4);
+    again.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(again, all);
 }
