@@ -1,0 +1,28 @@
+-- swarm/open_round v1: open the next consensus round.
+-- keys: swarm(rw) consensus(rw) records(rw) events(w) dirty(w) swarm_outbox(w)
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, round, lasts, fields...
+-- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"round", newest}
+-- repeat: unsafe
+
+local call = redis.call
+-- include: swarm.lua
+if is_over then return {'over', status} end
+local newest = call('HGET', KEYS[1], 'currentRound') or '0'
+if newest + 1 ~= ARGV[7] + 0 or call('EXISTS', KEYS[2]) == 1 then return {'round', newest} end
+
+-- include: clock.lua
+-- include: alive.lua
+-- include: tell.lua
+local near = keep_alive(KEYS[1], KEYS[6], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
+call('HSET', KEYS[1], 'currentRound', ARGV[7])
+call('HSET', KEYS[2], 'status', 'pending', 'currentConfidence', '0', 'openedAt', rfc3339(now),
+  'closesAt', rfc3339(now + ARGV[8]), 'version', '1')
+for i = 9, #ARGV, 1000 do
+  call('HSET', KEYS[2], unpack(ARGV, i, math.min(i + 999, #ARGV)))
+end
+call('PEXPIREAT', KEYS[2], horizon)
+call('SADD', KEYS[3], 'consensus:' .. ARGV[7])
+call('PEXPIREAT', KEYS[3], horizon)
+local number = tell(KEYS[4], ARGV[5], 'open_round', 'consensus:' .. ARGV[7], '', 'pending', ARGV[6], '1')
+mark(KEYS[5], ARGV[5], 'consensus:' .. ARGV[7], number)
+return {'ok', 1, near}

@@ -1,0 +1,38 @@
+-- swarm/put_memory v1: store a memory and find it by its tags from now on, and no longer by those that it had.
+-- keys: swarm(rw) memory(rw) records(rw) events(w) dirty(w) swarm_outbox(w) memory_tag(w)...
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, name, seen, agent_id, content, metadata, tags...
+-- returns: {"ok", near} | {"gone"} | {"over", status} | {"again"}
+-- repeat: safe
+
+-- tags: of each key its tag, and 1 if the memory has it from now on. `seen` is the metadata that the others were read from.
+local call = redis.call
+-- include: swarm.lua
+if is_over then return {'over', status} end
+if (call('HGET', KEYS[2], 'metadata') or '') ~= ARGV[8] then return {'again'} end
+
+-- include: clock.lua
+-- include: alive.lua
+-- include: tell.lua
+local near = keep_alive(KEYS[1], KEYS[6], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
+-- Twice as long as the swarm, and never less than that lives.
+local lives = now + 2 * ARGV[2]
+if horizon + 0 > lives then lives = horizon + 0 end
+lives = text(lives)
+call('HSET', KEYS[2], 'agentId', ARGV[9], 'content', ARGV[10], 'timestamp', rfc3339(now))
+if ARGV[11] ~= '' then call('HSET', KEYS[2], 'metadata', ARGV[11]) else call('HDEL', KEYS[2], 'metadata') end
+call('PEXPIREAT', KEYS[2], lives)
+call('SADD', KEYS[3], 'memory:' .. ARGV[7])
+for i = 7, #KEYS do
+  local tag = ARGV[12 + 2 * (i - 7)]
+  if ARGV[13 + 2 * (i - 7)] == '1' then
+    call('SADD', KEYS[i], ARGV[7])
+    call('PEXPIREAT', KEYS[i], lives)
+    call('SADD', KEYS[3], 'tag#' .. tag)
+  else
+    call('SREM', KEYS[i], ARGV[7])
+  end
+end
+call('PEXPIREAT', KEYS[3], lives)
+local number = tell(KEYS[4], ARGV[5], 'put_memory', 'memory:' .. ARGV[7], '', '', ARGV[6], '0')
+mark(KEYS[5], ARGV[5], 'memory:' .. ARGV[7], number)
+return {'ok', near}

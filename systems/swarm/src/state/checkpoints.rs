@@ -1,0 +1,461 @@
+//! Checkpoints of a swarm: made, listed, pinned, thinned out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use keyplane_kit::blob::{self, Codec};
+use keyplane_kit::checkpoint::{Cadence, Kept, Next, RecordHash, Retention, Snapshot, StateHash};
+use keyplane_store::Reply;
+
+use super::capture::Capture;
+use super::error::OpError;
+use super::outcome::Told;
+use super::records::HEADER;
+use super::{Inner, MOST_TRIES, SCHEMA_VERSION, Swarms, flat, millis};
+use crate::keys::{CheckpointId, Chunk, SwarmId};
+use crate::scripts;
+
+/// What a snapshot may take beside the other fields; a larger one goes into chunks.
+const IN_ONE_FIELD: usize = 480 * 1024;
+
+/// No key is larger than this.
+const CHUNK: usize = 512 * 1024;
+
+/// What a swarm may amount to, compressed.
+pub const MOST_STATE: usize = 1024 * 1024;
+
+/// Checkpoints that are removed in one step.
+const AT_ONCE: usize = 50;
+
+/// How a checkpoint is to be made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckpointOptions {
+    /// What it is called, in words.
+    pub label: Option<String>,
+    /// A full one, whatever came before.
+    pub full: bool,
+    /// How it is encoded.
+    pub codec: Codec,
+}
+
+/// A checkpoint, as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// Its id.
+    pub id: String,
+    /// Its number within the swarm.
+    pub seq: u64,
+    /// The one that it continues; none if it is a full one.
+    pub parent: Option<String>,
+    /// When it was made, by the server's clock.
+    pub at: String,
+    /// The phase that was active.
+    pub phase: Option<String>,
+    /// The swarm's confidence then.
+    pub confidence: f64,
+    /// The hash of the whole state.
+    pub hash: String,
+    /// Records in it.
+    pub records: u64,
+    /// Bytes before encoding.
+    pub size: u64,
+    /// Bytes that are stored.
+    pub stored: u64,
+    /// How it is encoded.
+    pub codec: String,
+    /// What it is called.
+    pub label: Option<String>,
+    /// It is kept until it is unpinned.
+    pub pinned: bool,
+    pub(super) chunks: u64,
+}
+
+/// What is known in this process of the newest chain of a swarm: an increment then reads what changed, and nothing else.
+#[derive(Debug, Clone)]
+pub(super) struct Chain {
+    pub(super) newest: CheckpointId,
+    pub(super) seq: u64,
+    pub(super) hashes: BTreeMap<String, RecordHash>,
+    pub(super) increments: u64,
+    /// When its full link was made, in Unix milliseconds.
+    pub(super) full_at: Option<u64>,
+}
+
+/// A checkpoint that is about to be stored.
+struct Draft {
+    id: CheckpointId,
+    seq: u64,
+    parent: Option<CheckpointId>,
+    covered: u64,
+    hashes: BTreeMap<String, RecordHash>,
+    hash: StateHash,
+    stored: Vec<u8>,
+    fields: Vec<(&'static str, String)>,
+    /// Behind the time of this one, in the header's `recovery`.
+    so_far: String,
+}
+
+impl Swarms {
+    /// Saves the state of a swarm as of one moment: what changed since the checkpoint before, or all of it.
+    pub async fn checkpoint(
+        &self,
+        swarm: &SwarmId,
+        options: &CheckpointOptions,
+        by: &str,
+    ) -> Result<Checkpoint, OpError> {
+        let names = self.names(swarm)?;
+        for _ in 0..MOST_TRIES {
+            let seen: Option<String> =
+                self.0.checkpointer.run(names.swarm.hget("recovery").reading()).await?;
+            let newest = self.newest(swarm).await?;
+            let chain = match &newest {
+                Some((id, seq)) if !options.full => self.chain(swarm, id, *seq).await?,
+                _ => None,
+            };
+            let marks = self.marks(&names).await?;
+            let known = chain.as_ref().map(|chain| chain.hashes.keys().cloned().collect::<BTreeSet<_>>());
+            let mut capture = self.capture(swarm, &names, marks, known.as_ref()).await?;
+            let chain = chain.filter(|chain| !capture.is_full && goes_on(chain, &capture));
+            if chain.is_none() && !capture.is_full {
+                let marks = self.marks(&names).await?;
+                capture = self.capture(swarm, &names, marks, None).await?;
+            }
+            let draft = draft(newest.map_or(0, |(_, seq)| seq) + 1, chain.as_ref(), capture, options)?;
+            if let Some(made) = self.put_draft(swarm, &draft, &seen.unwrap_or_default(), by).await? {
+                self.remember(swarm, chain, &draft, &made);
+                return Ok(made);
+            }
+            // Another was faster: what it has saved need not be saved again. Or the swarm was recovered meanwhile.
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Whether anything has changed since the last checkpoint.
+    pub async fn has_changed(&self, swarm: &SwarmId) -> Result<bool, OpError> {
+        let names = self.names(swarm)?;
+        Ok(self.0.checkpointer.run(names.dirty.zcard()).await? > 0)
+    }
+
+    /// The checkpoints of a swarm, oldest first. They may outlive it.
+    pub async fn checkpoints(&self, swarm: &SwarmId) -> Result<Vec<Checkpoint>, OpError> {
+        self.some_checkpoints(swarm, 0).await
+    }
+
+    /// The newest ones, from this rank on.
+    pub(super) async fn some_checkpoints(
+        &self,
+        swarm: &SwarmId,
+        from: i64,
+    ) -> Result<Vec<Checkpoint>, OpError> {
+        const FIELDS: [&str; 12] = [
+            "seq",
+            "parent",
+            "timestamp",
+            "phase",
+            "confidence",
+            "stateHash",
+            "records",
+            "size",
+            "stored",
+            "codec",
+            "label",
+            "pinned",
+        ];
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let ids: Vec<String> =
+            checkpointer.run(keyspace.checkpoints(swarm).zrange(from, -1).reading()).await?;
+        let ids: Vec<CheckpointId> =
+            ids.into_iter().filter_map(|id| CheckpointId::from_store(id).ok()).collect();
+        let asked = ids.iter().map(|id| keyspace.recovery(swarm, id).hmget(FIELDS.iter().chain(&["chunks"])));
+        let asked = asked.map(|command| command.reading::<Vec<Option<String>>>());
+        let found = checkpointer.run_all(asked).await?;
+        // One that has run out is still named until the list is thinned out.
+        let there = ids.iter().zip(found).filter(|(_, fields)| fields.iter().any(Option::is_some));
+        Ok(there.map(|(id, fields)| listed(id, &fields)).collect())
+    }
+
+    /// Keeps a checkpoint, and what it stands on, until it is unpinned; or lets it run out.
+    pub async fn pin(&self, swarm: &SwarmId, id: &CheckpointId, pinned: bool) -> Result<(), OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let all = self.checkpoints(swarm).await?;
+        let by_id: BTreeMap<&str, &Checkpoint> = all.iter().map(|one| (one.id.as_str(), one)).collect();
+        let Some(own) = by_id.get(id.as_str()) else { return Err(OpError::Unknown { id: id.to_string() }) };
+        let others = all.iter().filter(|one| one.pinned && one.id != own.id);
+        let needed: BTreeSet<&str> =
+            others.clone().flat_map(|one| chain_of(&by_id, one)).map(|one| one.id.as_str()).collect();
+        let links: Vec<&Checkpoint> = chain_of(&by_id, own)
+            .into_iter()
+            .filter(|one| pinned || !needed.contains(one.id.as_str()))
+            .collect();
+        let ids: Vec<CheckpointId> =
+            links.iter().filter_map(|one| CheckpointId::from_store(one.id.clone()).ok()).collect();
+        let recoveries: Vec<_> = ids.iter().map(|id| keyspace.recovery(swarm, id)).collect();
+        let chunks: Vec<_> =
+            links.iter().zip(&ids).flat_map(|(one, id)| self.chunk_keys(swarm, id, one.chunks)).collect();
+        let call = scripts::PinCheckpoint {
+            checkpoints: &keyspace.checkpoints(swarm),
+            recovery: recoveries.iter().collect(),
+            checkpoint_chunk: chunks.iter().collect(),
+            pinned: if pinned { "true" } else { "false" }.into(),
+            is_last: u64::from(others.count() == 0).into(),
+            checkpoint_id: id.as_str().into(),
+            ids: ids.iter().map(|id| id.as_str().into()).collect(),
+        };
+        let told: Vec<Reply> = checkpointer.call(call).await?;
+        let told = Told::new(&told);
+        match told.word() {
+            "ok" => Ok(()),
+            _ => Err(OpError::Unknown { id: told.text(1).to_owned() }),
+        }
+    }
+
+    /// Removes the checkpoints that nobody needs by these rules: how many went. Pinned ones stay.
+    pub async fn prune(&self, swarm: &SwarmId, retention: Retention) -> Result<u64, OpError> {
+        let all = self.checkpoints(swarm).await?;
+        let seqs: BTreeMap<&str, u64> = all.iter().map(|one| (one.id.as_str(), one.seq)).collect();
+        let newest = all.iter().filter_map(|one| millis(&one.at)).max().unwrap_or_default();
+        let kept = |one: &Checkpoint| Kept {
+            seq: one.seq,
+            parent: one.parent.as_deref().and_then(|parent| seqs.get(parent).copied()),
+            age: Duration::from_millis(newest.saturating_sub(millis(&one.at).unwrap_or(newest))),
+            pinned: one.pinned,
+        };
+        let gone = retention.superfluous(&all.iter().map(kept).collect::<Vec<_>>());
+        let gone: Vec<&Checkpoint> = all.iter().filter(|one| gone.contains(&one.seq)).collect();
+        let mut removed = 0;
+        for some in gone.chunks(AT_ONCE) {
+            removed += self.remove_checkpoints(swarm, some).await?;
+        }
+        Ok(removed)
+    }
+
+    async fn remove_checkpoints(&self, swarm: &SwarmId, some: &[&Checkpoint]) -> Result<u64, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let ids: Vec<CheckpointId> =
+            some.iter().filter_map(|one| CheckpointId::from_store(one.id.clone()).ok()).collect();
+        let recoveries: Vec<_> = ids.iter().map(|id| keyspace.recovery(swarm, id)).collect();
+        let chunks: Vec<_> =
+            some.iter().zip(&ids).flat_map(|(one, id)| self.chunk_keys(swarm, id, one.chunks)).collect();
+        let call = scripts::PruneCheckpoints {
+            checkpoints: &keyspace.checkpoints(swarm),
+            recovery: recoveries.iter().collect(),
+            checkpoint_chunk: chunks.iter().collect(),
+            ids: ids.iter().map(|id| id.as_str().into()).collect(),
+        };
+        let told: Vec<Reply> = checkpointer.call(call).await?;
+        // One that was pinned meanwhile keeps the others of its batch until the next time.
+        Ok(if Told::new(&told).word() == "ok" { ids.len() as u64 } else { 0 })
+    }
+
+    pub(super) fn chunk_keys(
+        &self,
+        swarm: &SwarmId,
+        id: &CheckpointId,
+        count: u64,
+    ) -> Vec<keyplane_key::Key<keyplane_key::Str>> {
+        let chunks = (0..count).filter_map(|chunk| Chunk::new(chunk).ok());
+        chunks.map(|chunk| self.0.keyspace.checkpoint_chunk(swarm, id, chunk)).collect()
+    }
+
+    /// The newest checkpoint and its number.
+    async fn newest(&self, swarm: &SwarmId) -> Result<Option<(CheckpointId, u64)>, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let newest = checkpointer.run(keyspace.checkpoints(swarm).zrange_with_scores(-1, -1)).await?;
+        let Some((id, seq)) = newest.into_iter().next() else { return Ok(None) };
+        let id = String::from_utf8_lossy(&id).into_owned();
+        let id = CheckpointId::from_store(id.clone()).map_err(|_| OpError::Unreadable(id))?;
+        Ok(Some((id, seq as u64)))
+    }
+
+    /// The chain that ends with this one, from memory or loaded; `None` if it cannot be trusted: then a full one is due.
+    async fn chain(&self, swarm: &SwarmId, id: &CheckpointId, seq: u64) -> Result<Option<Chain>, OpError> {
+        let remembered =
+            self.chains().get(swarm).filter(|chain| chain.newest == *id && chain.seq == seq).cloned();
+        if remembered.is_some() {
+            return Ok(remembered);
+        }
+        let loaded = self.load_chain(swarm, id).await?;
+        Ok(loaded.ok().map(|loaded| Chain {
+            newest: id.clone(),
+            seq,
+            hashes: loaded.state.hashes(),
+            increments: loaded.links.saturating_sub(1),
+            full_at: loaded.full_at,
+        }))
+    }
+
+    fn remember(&self, swarm: &SwarmId, before: Option<Chain>, draft: &Draft, made: &Checkpoint) {
+        let made_at = millis(&made.at);
+        let (increments, full_at) =
+            before.map_or((0, made_at), |chain| (chain.increments + 1, chain.full_at));
+        let chain = Chain {
+            newest: draft.id.clone(),
+            seq: draft.seq,
+            hashes: draft.hashes.clone(),
+            increments,
+            full_at,
+        };
+        self.chains().insert(swarm.clone(), chain);
+    }
+
+    /// `None` if another checkpoint came first, or a recovery: if the header's `recovery` is not as it was seen.
+    async fn put_draft(
+        &self,
+        swarm: &SwarmId,
+        draft: &Draft,
+        seen: &str,
+        by: &str,
+    ) -> Result<Option<Checkpoint>, OpError> {
+        let Inner { checkpointer, keyspace, most, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let in_chunks = draft.stored.len() > IN_ONE_FIELD;
+        let chunks: Vec<&[u8]> = if in_chunks { draft.stored.chunks(CHUNK).collect() } else { Vec::new() };
+        let chunk_keys = self.chunk_keys(swarm, &draft.id, chunks.len() as u64);
+        let mut more: Vec<_> = chunks.iter().map(|chunk| (*chunk).into()).collect();
+        more.extend(flat(&draft.fields));
+        if !in_chunks {
+            more.extend(["blob".into(), draft.stored.as_slice().into()]);
+        }
+        let call = scripts::Checkpoint {
+            swarm: &names.swarm,
+            recovery: &keyspace.recovery(swarm, &draft.id),
+            checkpoints: &keyspace.checkpoints(swarm),
+            dirty: &names.dirty,
+            events: &names.events,
+            checkpoint_chunk: chunk_keys.iter().collect(),
+            most: (*most).into(),
+            by: by.into(),
+            checkpoint_id: draft.id.as_str().into(),
+            seq: draft.seq.into(),
+            covered: draft.covered.into(),
+            seen: seen.into(),
+            so_far: (&draft.so_far).into(),
+            more,
+        };
+        let told: Vec<Reply> = checkpointer.call(call).await?;
+        let told = Told::new(&told);
+        match told.word() {
+            "ok" => Ok(Some(made(draft, told.text(1), chunks.len()))),
+            "seq" | "exists" => Ok(None),
+            _ => Err(told.refusal(swarm, draft.id.as_str(), "")),
+        }
+    }
+}
+
+/// Whether the next link may still stand on this chain.
+fn goes_on(chain: &Chain, capture: &Capture) -> bool {
+    let now = capture.header.get("updatedAt").and_then(|at| millis(at));
+    let age = now.zip(chain.full_at).map(|(now, full)| Duration::from_millis(now.saturating_sub(full)));
+    Cadence::default().next(chain.increments, age.unwrap_or_default()) == Next::Increment
+}
+
+fn draft(
+    seq: u64,
+    chain: Option<&Chain>,
+    capture: Capture,
+    options: &CheckpointOptions,
+) -> Result<Draft, OpError> {
+    let id = format!("checkpoint_{seq:08}");
+    let id = CheckpointId::new(id.clone()).map_err(|_| OpError::Unreadable(id))?;
+    let mut hashes = chain.map(|chain| chain.hashes.clone()).unwrap_or_default();
+    let mut snapshot = Snapshot::default();
+    for (name, body) in capture.records {
+        match body {
+            Some(body) => {
+                let hash = RecordHash::of(&name, &body);
+                let is_same = hashes.insert(name.clone(), hash) == Some(hash);
+                // Marked, and as it was: such as a vote that was given again.
+                if !is_same || name == HEADER {
+                    snapshot.changed.insert(name, body);
+                }
+            }
+            None if hashes.remove(&name).is_some() => drop(snapshot.removed.insert(name)),
+            None => {}
+        }
+    }
+    let hash = StateHash::of(hashes.values());
+    let plain = snapshot.encode();
+    let stored = blob::encode(options.codec, &plain);
+    let header = |field: &str| capture.header.get(field).cloned();
+    let mut fields = vec![
+        ("stateHash", hash.to_string()),
+        ("codec", blob::codec_of(&stored).unwrap_or_default().to_string()),
+        ("size", plain.len().to_string()),
+        ("stored", stored.len().to_string()),
+        ("records", snapshot.changed.len().to_string()),
+        ("confidence", header("confidence").unwrap_or_else(|| "0".to_owned())),
+        ("schemaVersion", SCHEMA_VERSION.to_owned()),
+    ];
+    let parent = chain.map(|chain| chain.newest.clone());
+    fields.extend(parent.as_ref().map(|parent| ("parent", parent.to_string())));
+    fields.extend(header("currentPhase").map(|phase| ("phase", phase)));
+    fields.extend(options.label.clone().map(|label| ("label", label)));
+    let so_far = so_far(&header("recovery").unwrap_or_default());
+    Ok(Draft { id, seq, parent, covered: capture.covered, hashes, hash, stored, fields, so_far })
+}
+
+/// Recoveries so far: the end of the header's `recovery`.
+fn so_far(recovery: &str) -> String {
+    let known: serde_json::Value = serde_json::from_str(recovery).unwrap_or_default();
+    let attempts = known["recoveryAttempts"].as_u64().unwrap_or_default();
+    format!("\"recoveryAttempts\":{attempts},\"lastRecovery\":{}}}", known["lastRecovery"])
+}
+
+fn made(draft: &Draft, at: &str, chunks: usize) -> Checkpoint {
+    let text =
+        |name: &str| draft.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.clone());
+    let number = |name: &str| text(name).and_then(|text| text.parse().ok()).unwrap_or_default();
+    Checkpoint {
+        id: draft.id.to_string(),
+        seq: draft.seq,
+        parent: draft.parent.as_ref().map(ToString::to_string),
+        at: at.to_owned(),
+        phase: text("phase"),
+        confidence: text("confidence").and_then(|text| text.parse().ok()).unwrap_or_default(),
+        hash: draft.hash.to_string(),
+        records: number("records"),
+        size: number("size"),
+        stored: number("stored"),
+        codec: text("codec").unwrap_or_default(),
+        label: text("label"),
+        pinned: false,
+        chunks: chunks as u64,
+    }
+}
+
+fn listed(id: &CheckpointId, fields: &[Option<String>]) -> Checkpoint {
+    let text = |at: usize| fields.get(at).cloned().flatten();
+    let number = |at: usize| text(at).and_then(|text| text.parse().ok()).unwrap_or_default();
+    Checkpoint {
+        id: id.to_string(),
+        seq: number(0),
+        parent: text(1),
+        at: text(2).unwrap_or_default(),
+        phase: text(3),
+        confidence: text(4).and_then(|text| text.parse().ok()).unwrap_or_default(),
+        hash: text(5).unwrap_or_default(),
+        records: number(6),
+        size: number(7),
+        stored: number(8),
+        codec: text(9).unwrap_or_default(),
+        label: text(10),
+        pinned: text(11).as_deref() == Some("true"),
+        chunks: number(12),
+    }
+}
+
+/// A checkpoint and all that it stands on, itself first. A chain that leads back ends there.
+pub(super) fn chain_of<'c>(
+    by_id: &BTreeMap<&str, &'c Checkpoint>,
+    own: &'c Checkpoint,
+) -> Vec<&'c Checkpoint> {
+    let mut links = vec![own];
+    while let Some(parent) = links.last().and_then(|one| one.parent.as_deref()) {
+        match by_id.get(parent) {
+            Some(next) if !links.iter().any(|one| one.id == next.id) => links.push(next),
+            _ => break,
+        }
+    }
+    links
+}

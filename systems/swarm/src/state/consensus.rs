@@ -1,0 +1,213 @@
+//! Consensus rounds. The rule is the [model's](crate::model::Ballot).
+
+use std::time::Duration;
+
+use keyplane_store::Reply;
+use serde_json::{Value, json};
+
+use super::error::OpError;
+use super::outcome::Done;
+use super::{Inner, MOST_TRIES, Swarms, check, flat};
+use crate::keys::{AgentId, PhaseId, Round, SwarmId};
+use crate::model::{Ballot, Tally, Verdict};
+use crate::scripts;
+
+/// A round to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRound {
+    /// The score that it needs, 0 to 1.
+    pub required: f64,
+    /// Validators that may vote.
+    pub eligible: u64,
+    /// How long it is open.
+    pub lasts: Duration,
+    /// The phase that is judged.
+    pub phase: Option<PhaseId>,
+    /// Tries before this one.
+    pub iteration: u64,
+}
+
+/// What follows from a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Go on.
+    Proceed,
+    /// Try again.
+    Retry,
+    /// Ask a person.
+    Escalate,
+}
+
+impl Decision {
+    /// As rounds spell it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proceed => "PROCEED",
+            Self::Retry => "RETRY",
+            Self::Escalate => "ESCALATE",
+        }
+    }
+}
+
+impl Swarms {
+    /// Opens the next round: its number.
+    pub async fn open_round(&self, swarm: &SwarmId, new: &NewRound, by: &str) -> Result<u64, OpError> {
+        let Inner { coordinator, keyspace, most, round_fields, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let mut fields = vec![
+            ("requiredConfidence", new.required.to_string()),
+            ("eligible", new.eligible.to_string()),
+            ("iteration", new.iteration.to_string()),
+        ];
+        fields.extend(new.phase.as_ref().map(|phase| ("phase", phase.to_string())));
+        check(round_fields, &fields)?;
+        let mut number = 1;
+        for _ in 0..MOST_TRIES {
+            let round = Round::new(number).map_err(|_| OpError::Unreadable(number.to_string()))?;
+            let key = keyspace.consensus(swarm, round);
+            let call = scripts::OpenRound {
+                swarm: &names.swarm,
+                consensus: &key,
+                records: &names.records,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                id: swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: by.into(),
+                round: number.into(),
+                lasts: Self::millis(new.lasts),
+                fields: flat(&fields),
+            };
+            let told: Vec<Reply> = coordinator.call(call).await?;
+            let told = self.told(swarm, &told);
+            match told.word() {
+                "ok" => return Ok(number),
+                "round" => number = told.number(1) + 1,
+                _ => return Err(told.refusal(swarm, &number.to_string(), "")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Casts a validator's vote, or replaces it while the round is open: how many have voted.
+    pub async fn vote(
+        &self,
+        swarm: &SwarmId,
+        agent: &AgentId,
+        round: Round,
+        confidence: f64,
+        reasoning: &str,
+    ) -> Result<u64, OpError> {
+        let Inner { agent: handle, keyspace, most, agent_fields, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let (voter, key) = (keyspace.agent(swarm, agent), keyspace.consensus(swarm, round));
+        let log = keyspace.vote_log(swarm, round);
+        // In digits, as it stands in the vote: a number that has none is refused.
+        let sure = confidence.to_string();
+        agent_fields.check("confidence", sure.as_bytes())?;
+        let quoted = Value::from(reasoning).to_string();
+        let call = scripts::Vote {
+            swarm: &names.swarm,
+            agent: &voter,
+            consensus: &key,
+            vote_log: &log,
+            events: &names.events,
+            dirty: &names.dirty,
+            swarm_outbox: &names.outbox,
+            id: swarm.as_str().into(),
+            active_index: (&names.active_index).into(),
+            most: (*most).into(),
+            by: agent.as_str().into(),
+            agent_id: agent.as_str().into(),
+            round: round.get().into(),
+            confidence: (&sure).into(),
+            verdict: Verdict::of(confidence).word().into(),
+            reasoning: reasoning.into(),
+            quoted: (&quoted).into(),
+        };
+        let told: Vec<Reply> = handle.call(call).await?;
+        let told = self.told(swarm, &told);
+        match told.word() {
+            "ok" => Ok(told.number(3)),
+            "stranger" => {
+                Err(OpError::NoValidator { agent: agent.to_string(), kind: told.text(1).to_owned() })
+            }
+            _ => Err(told.refusal(swarm, &format!("round {}", round.get()), "")),
+        }
+    }
+
+    /// Closes a round by the one rule, when all have voted or its time is up. A failed one is tried again until `most_tries`.
+    pub async fn close_round(
+        &self,
+        swarm: &SwarmId,
+        round: Round,
+        most_tries: u64,
+        by: &str,
+    ) -> Result<(Tally, Decision, Done), OpError> {
+        let Inner { coordinator, keyspace, most, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let key = keyspace.consensus(swarm, round);
+        let id = format!("round {}", round.get());
+        for _ in 0..MOST_TRIES {
+            let seen = self.fields_of(&key).await?;
+            let number = |field: &str| seen.get(field).and_then(|text| text.parse::<f64>().ok());
+            let votes: Vec<Value> = seen
+                .iter()
+                .filter(|(field, _)| field.starts_with("vote:"))
+                .filter_map(|(_, vote)| serde_json::from_str(vote).ok())
+                .collect();
+            let ballot = Ballot {
+                eligible: number("eligible").map_or(1, |eligible| eligible as u64),
+                required: number("requiredConfidence").unwrap_or(0.9),
+                votes: votes.iter().filter_map(|vote| vote["confidence"].as_f64()).collect(),
+            };
+            let tally = ballot.tally();
+            let tries = number("iteration").map_or(0, |iteration| iteration as u64);
+            let decision = match tally.is_achieved {
+                true => Decision::Proceed,
+                false if tries + 1 < most_tries => Decision::Retry,
+                false => Decision::Escalate,
+            };
+            let told_decision = json!({ "type": decision.word(), "reasoning": reason(&tally, &ballot) });
+            let (all, what) = (Value::from(votes).to_string(), told_decision.to_string());
+            let call = scripts::CloseRound {
+                swarm: &names.swarm,
+                consensus: &key,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                id: swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: by.into(),
+                round: round.get().into(),
+                expected: seen.get("version").cloned().unwrap_or_default().into(),
+                is_complete: u64::from(tally.is_complete).into(),
+                to: if tally.is_achieved { "achieved" } else { "failed" }.into(),
+                score: tally.score.to_string().into(),
+                votes: (&all).into(),
+                decision: (&what).into(),
+            };
+            let told: Vec<Reply> = coordinator.call(call).await?;
+            let told = self.told(swarm, &told);
+            match told.word() {
+                "ok" => return Ok((tally, decision, told.done())),
+                // A vote came in between.
+                "conflict" => {}
+                _ => return Err(told.refusal(swarm, &id, "")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+}
+
+fn reason(tally: &Tally, ballot: &Ballot) -> String {
+    let voted = ballot.votes.len();
+    format!(
+        "{voted} of {} voted, {} needed; score {:.3}, {} needed",
+        ballot.eligible, tally.quorum, tally.score, ballot.required
+    )
+}

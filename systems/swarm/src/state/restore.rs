@@ -1,0 +1,318 @@
+//! Records that come back, some at a time, in one script each time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyplane_key::{Arg, Hash, Key, Set};
+use keyplane_kit::Fence;
+use keyplane_kit::checkpoint::Body;
+use keyplane_store::Reply;
+use serde_json::Value;
+
+use super::error::OpError;
+use super::names::Names;
+use super::records::{HEADER, Record};
+use super::{Inner, Swarms};
+use crate::keys::{AgentId, SwarmId, Tag, TaskId};
+use crate::scripts;
+
+/// Records in one script: it must not hold up others.
+const AT_ONCE: usize = 100;
+
+/// Keys before those that a step names by their place.
+const FIXED: usize = 8;
+
+/// A place among the keys that steps name: one of the lists, or a record.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Roster,
+    TaskRoster,
+    RosterShard(usize),
+    TaskRosterShard(usize),
+    Tag(usize),
+    Agent(usize),
+    Consensus(usize),
+    Memory(usize),
+    Phase(usize),
+    Task(usize),
+}
+
+enum Step<'s> {
+    Hash(Place, &'s str, &'s Body),
+    Line(Place, String, String),
+    Tag(Place, String),
+    Ready(Place, u64, String),
+    Records(String),
+    Idle(Place, Place, String),
+    Note(String),
+}
+
+/// One script: its keys, and what it does to them.
+#[derive(Default)]
+struct Batch<'s> {
+    header: Option<&'s Body>,
+    tags: Vec<Key<Set>>,
+    agents: Vec<Key<Hash>>,
+    rounds: Vec<Key<Hash>>,
+    memories: Vec<Key<Hash>>,
+    phases: Vec<Key<Hash>>,
+    tasks: Vec<Key<Hash>>,
+    steps: Vec<Step<'s>>,
+    /// How many shards of the rosters are needed.
+    shards: (usize, usize),
+}
+
+impl Swarms {
+    /// Brings records back, with what lists them: how many. What is there already is left alone.
+    pub(super) async fn restore(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        records: &BTreeMap<String, Body>,
+        by: &str,
+    ) -> Result<u64, OpError> {
+        let names = self.names(swarm)?;
+        let mut restored = 0;
+        let first =
+            Batch { header: records.get(HEADER), steps: self.notes(&names, records), ..Batch::default() };
+        restored += self.carry_out(swarm, &names, fence, &first, by).await?.0;
+        let rest: Vec<(&String, &Body)> = records.iter().filter(|(name, _)| *name != HEADER).collect();
+        for some in rest.chunks(AT_ONCE) {
+            let mut batch = Batch::default();
+            for (name, body) in some {
+                self.add(swarm, &mut batch, name, body);
+            }
+            restored += self.carry_out(swarm, &names, fence, &batch, by).await?.0;
+        }
+        Ok(restored)
+    }
+
+    /// Puts tasks where they can be claimed, unless they are there or were claimed meanwhile.
+    pub(super) async fn make_ready(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        tasks: &BTreeMap<String, u64>,
+        by: &str,
+    ) -> Result<(), OpError> {
+        let names = self.names(swarm)?;
+        let task = |(id, place): (&String, &u64)| Some((TaskId::from_store(id.clone()).ok()?, *place));
+        let all: Vec<(TaskId, u64)> = tasks.iter().filter_map(task).collect();
+        for some in all.chunks(AT_ONCE) {
+            let mut batch = Batch::default();
+            for (id, place) in some {
+                batch.steps.push(Step::Ready(Place::Task(batch.tasks.len()), *place, id.to_string()));
+                batch.tasks.push(self.0.keyspace.task(swarm, id));
+            }
+            self.carry_out(swarm, &names, fence, &batch, by).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes agents idle that hold no task: how many were not.
+    pub(super) async fn make_idle(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        agents: &[(AgentId, usize)],
+        by: &str,
+    ) -> Result<u64, OpError> {
+        let names = self.names(swarm)?;
+        let mut idle = 0;
+        for some in agents.chunks(AT_ONCE) {
+            let mut batch = Batch::default();
+            for (id, shard) in some {
+                batch.shards.0 = batch.shards.0.max(*shard);
+                let (own, roster) = (Place::Agent(batch.agents.len()), roster(*shard));
+                batch.agents.push(self.0.keyspace.agent(swarm, id));
+                batch.steps.push(Step::Idle(own, roster, id.to_string()));
+            }
+            idle += self.carry_out(swarm, &names, fence, &batch, by).await?.1;
+        }
+        Ok(idle)
+    }
+
+    /// A header that comes back is in the indexes again.
+    fn notes<'s>(&self, names: &Names, records: &BTreeMap<String, Body>) -> Vec<Step<'s>> {
+        if !records.contains_key(HEADER) {
+            return Vec::new();
+        }
+        let roles: BTreeSet<&str> = records.values().filter_map(|body| body.text("role")).collect();
+        let roles = roles.into_iter().filter_map(|role| crate::keys::Role::new(role).ok());
+        let status = names.status_index(crate::keys::Status::Recovering);
+        roles.map(|role| names.role_index(&role)).chain([status]).map(Step::Note).collect()
+    }
+
+    fn add<'s>(&self, swarm: &SwarmId, batch: &mut Batch<'s>, name: &'s str, body: &'s Body) {
+        let Some(record) = Record::named(name) else { return };
+        let key = record.key(&self.0.keyspace, swarm);
+        let shard = body.text("shard").and_then(|shard| shard.parse().ok()).unwrap_or(0);
+        match record {
+            Record::Agent(id) => {
+                batch.shards.0 = batch.shards.0.max(shard);
+                batch.steps.push(Step::Hash(Place::Agent(batch.agents.len()), name, body));
+                batch.steps.push(Step::Line(roster(shard), id.to_string(), agent_line(body)));
+                batch.agents.push(key);
+            }
+            Record::Task(id) => {
+                batch.shards.1 = batch.shards.1.max(shard);
+                batch.steps.push(Step::Hash(Place::Task(batch.tasks.len()), name, body));
+                let list = shard.checked_sub(1).map_or(Place::TaskRoster, Place::TaskRosterShard);
+                batch.steps.push(Step::Line(list, id.to_string(), task_line(body)));
+                batch.tasks.push(key);
+            }
+            Record::Consensus(_) => {
+                batch.steps.push(Step::Hash(Place::Consensus(batch.rounds.len()), name, body));
+                batch.steps.push(Step::Records(name.to_owned()));
+                batch.rounds.push(key);
+            }
+            Record::Phase(_) => {
+                batch.steps.push(Step::Hash(Place::Phase(batch.phases.len()), name, body));
+                batch.steps.push(Step::Records(name.to_owned()));
+                batch.phases.push(key);
+            }
+            Record::Memory(..) => {
+                batch.steps.push(Step::Hash(Place::Memory(batch.memories.len()), name, body));
+                batch.steps.push(Step::Records(name.to_owned()));
+                batch.memories.push(key);
+                for tag in tags(body) {
+                    batch
+                        .steps
+                        .push(Step::Tag(Place::Tag(batch.tags.len()), name.replacen("memory:", "", 1)));
+                    batch.steps.push(Step::Records(format!("tag#{tag}")));
+                    batch.tags.push(self.0.keyspace.memory_tag(swarm, &tag));
+                }
+            }
+        }
+    }
+
+    /// Records restored, and agents made idle.
+    async fn carry_out(
+        &self,
+        swarm: &SwarmId,
+        names: &Names,
+        fence: &Fence,
+        batch: &Batch<'_>,
+        by: &str,
+    ) -> Result<(u64, u64), OpError> {
+        let Inner { coordinator, most, .. } = &*self.0;
+        let shards =
+            (names.roster_shards(batch.shards.0 as u64), names.task_roster_shards(batch.shards.1 as u64));
+        let call = scripts::Recover {
+            lock_fence: fence.key(),
+            swarm: &names.swarm,
+            ready: &names.ready,
+            leases: &names.leases,
+            records: &names.records,
+            events: &names.events,
+            dirty: &names.dirty,
+            swarm_outbox: &names.outbox,
+            roster: vec![&names.roster],
+            task_roster: vec![&names.task_roster],
+            roster_shard: shards.0.iter().collect(),
+            task_roster_shard: shards.1.iter().collect(),
+            memory_tag: batch.tags.iter().collect(),
+            agent: batch.agents.iter().collect(),
+            consensus: batch.rounds.iter().collect(),
+            memory: batch.memories.iter().collect(),
+            phase: batch.phases.iter().collect(),
+            task: batch.tasks.iter().collect(),
+            fence: fence.into(),
+            id: swarm.as_str().into(),
+            active_index: (&names.active_index).into(),
+            most: (*most).into(),
+            by: by.into(),
+            steps: batch.words(),
+        };
+        let told: Vec<Reply> = coordinator.call(call).await?;
+        let told = self.told(swarm, &told);
+        match told.word() {
+            "ok" => Ok((told.number(1), told.number(2))),
+            _ => Err(told.refusal(swarm, swarm.as_str(), "")),
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// The steps as the script takes them.
+    fn words(&self) -> Vec<Arg<'_>> {
+        let mut words = Vec::new();
+        if let Some(header) = self.header {
+            words.push("header".into());
+            push_fields(&mut words, header);
+        }
+        for step in &self.steps {
+            match step {
+                Step::Hash(place, name, body) => {
+                    words.extend(["hash".into(), self.number(*place), (*name).into()]);
+                    push_fields(&mut words, body);
+                }
+                Step::Line(place, id, line) => {
+                    words.extend(["line".into(), self.number(*place), id.into(), line.into()]);
+                }
+                Step::Tag(place, member) => words.extend(["tag".into(), self.number(*place), member.into()]),
+                Step::Ready(own, place, id) => {
+                    words.extend(["ready".into(), self.number(*own), (*place).into(), id.into()]);
+                }
+                Step::Records(member) => words.extend(["records".into(), member.into()]),
+                Step::Note(index) => words.extend(["note".into(), index.into()]),
+                Step::Idle(own, roster, id) => {
+                    words.extend(["idle".into(), self.number(*own), self.number(*roster), id.into()]);
+                }
+            }
+        }
+        words
+    }
+
+    /// Where a key stands among all of them, from 1 on.
+    fn number(&self, place: Place) -> Arg<'static> {
+        let (shards, task_shards) = self.shards;
+        let tags = 2 + shards + task_shards;
+        let agents = tags + self.tags.len();
+        let rounds = agents + self.agents.len();
+        let memories = rounds + self.rounds.len();
+        let phases = memories + self.memories.len();
+        let before = match place {
+            Place::Roster => 0,
+            Place::TaskRoster => 1,
+            Place::RosterShard(at) => 2 + at,
+            Place::TaskRosterShard(at) => 2 + shards + at,
+            Place::Tag(at) => tags + at,
+            Place::Agent(at) => agents + at,
+            Place::Consensus(at) => rounds + at,
+            Place::Memory(at) => memories + at,
+            Place::Phase(at) => phases + at,
+            Place::Task(at) => phases + self.phases.len() + at,
+        };
+        (FIXED + before + 1).into()
+    }
+}
+
+fn push_fields<'b>(words: &mut Vec<Arg<'b>>, body: &'b Body) {
+    words.push((2 * body.fields().count()).into());
+    words.extend(body.fields().flat_map(|(field, value)| [Arg::from(field), Arg::from(value)]));
+}
+
+fn roster(shard: usize) -> Place {
+    shard.checked_sub(1).map_or(Place::Roster, Place::RosterShard)
+}
+
+/// As include/agent.lua writes it, of an agent that nobody waits for yet.
+fn agent_line(body: &Body) -> String {
+    let field = |name: &str| body.text(name).unwrap_or_default();
+    format!("{}|{}|||{}", field("status"), body.text("confidence").unwrap_or("0"), field("role"))
+}
+
+/// As include/task.lua writes it.
+fn task_line(body: &Body) -> String {
+    let field = |name: &str, otherwise: &'static str| body.text(name).unwrap_or(otherwise).to_owned();
+    let (status, priority, progress) =
+        (field("status", "pending"), field("priority", "medium"), field("progress", "0"));
+    format!("{status}|{priority}|{progress}|{}|{}", field("assignedAgent", ""), field("attempt", "0"))
+}
+
+fn tags(memory: &Body) -> Vec<Tag> {
+    let metadata: Value =
+        memory.text("metadata").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let tags = metadata["tags"].as_array().cloned().unwrap_or_default();
+    tags.iter().filter_map(|tag| Tag::new(tag.as_str()?).ok()).collect()
+}

@@ -1,0 +1,383 @@
+//! Tasks of a swarm: made, claimed under a lease, finished once.
+
+use keyplane_store::Reply;
+
+use super::error::OpError;
+use super::outcome::Done;
+use super::{Inner, MOST_TRIES, Swarms, check, flat};
+use crate::keys::{AgentId, SwarmId, TaskId};
+use crate::model::{Priority, TaskKind, TaskStatus};
+use crate::scripts;
+
+/// Tasks that a claim looks at. Whoever claims at the same time takes some of them.
+const CANDIDATES: u64 = 16;
+
+/// A task to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTask {
+    /// Its id.
+    pub id: TaskId,
+    /// What it is called: at most 200 characters.
+    pub title: String,
+    /// What is to be done: at most 1,000 characters.
+    pub description: String,
+    /// What kind of work it is.
+    pub kind: TaskKind,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Tasks that must be completed first. They are there already.
+    pub dependencies: Vec<TaskId>,
+}
+
+/// A task that an agent holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Claim {
+    /// Of which swarm.
+    pub swarm: SwarmId,
+    /// Which task.
+    pub task: TaskId,
+    /// Who holds it.
+    pub agent: AgentId,
+    /// The number of this claim. A report with another is refused.
+    pub fence: u64,
+    /// Tries before this one.
+    pub attempt: u64,
+}
+
+/// What an agent that asks for work is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// It holds this task.
+    Task(Claim),
+    /// Nothing can be claimed now.
+    Nothing,
+}
+
+impl Swarms {
+    /// Adds a task. It waits for its dependencies, or can be claimed.
+    pub async fn create_task(&self, swarm: &SwarmId, new: &NewTask, by: &str) -> Result<TaskStatus, OpError> {
+        let Inner { coordinator, keyspace, most, most_listed, task_fields, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let waits_for: Vec<&str> = new.dependencies.iter().map(TaskId::as_str).collect();
+        let mut fields = vec![
+            ("title", new.title.clone()),
+            ("description", new.description.clone()),
+            ("type", new.kind.to_string()),
+        ];
+        if !waits_for.is_empty() {
+            fields.push(("dependencies", serde_json::Value::from(waits_for.clone()).to_string()));
+        }
+        check(task_fields, &fields)?;
+        let mut tasks = vec![keyspace.task(swarm, &new.id)];
+        tasks.extend(new.dependencies.iter().map(|task| keyspace.task(swarm, task)));
+        let mut shards = 0;
+        for _ in 0..MOST_TRIES {
+            let task_shards = names.task_roster_shards(shards);
+            let call = scripts::CreateTask {
+                swarm: &names.swarm,
+                task_roster: &names.task_roster,
+                ready: &names.ready,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                task: tasks.iter().collect(),
+                task_roster_shard: task_shards.iter().collect(),
+                id: swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: by.into(),
+                task_id: new.id.as_str().into(),
+                priority: new.priority.word().into(),
+                most_listed: (*most_listed).into(),
+                dependencies: waits_for.len().into(),
+                more: waits_for.iter().map(|task| (*task).into()).chain(flat(&fields)).collect(),
+            };
+            let told: Vec<Reply> = coordinator.call(call).await?;
+            let told = self.told(swarm, &told);
+            match told.word() {
+                "ok" => return Ok(told.text(3).parse().unwrap_or(TaskStatus::Pending)),
+                "shards" => shards = told.number(1),
+                _ => return Err(told.refusal(swarm, new.id.as_str(), "")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Takes the most urgent task that can be claimed, under a lease.
+    pub async fn claim(&self, swarm: &SwarmId, agent: &AgentId) -> Result<Claimed, OpError> {
+        let names = self.names(swarm)?;
+        for _ in 0..MOST_TRIES {
+            let ready: Vec<String> =
+                self.0.agent.run(names.ready.zrange(0, CANDIDATES as i64 - 1).reading()).await?;
+            let tasks: Vec<TaskId> =
+                ready.into_iter().filter_map(|task| TaskId::from_store(task).ok()).collect();
+            // Asked also when there is none: whether the agent may ask at all.
+            if let Some(claimed) = self.claim_one_of(swarm, agent, &tasks).await? {
+                return Ok(claimed);
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Takes this very task, under a lease.
+    pub async fn claim_task(
+        &self,
+        swarm: &SwarmId,
+        agent: &AgentId,
+        task: &TaskId,
+    ) -> Result<Claimed, OpError> {
+        let claimed = self.claim_one_of(swarm, agent, std::slice::from_ref(task)).await?;
+        // Whatever else can be claimed: this cannot.
+        Ok(claimed.unwrap_or(Claimed::Nothing))
+    }
+
+    /// Takes the first of some; `None` when others were faster and there is more.
+    async fn claim_one_of(
+        &self,
+        swarm: &SwarmId,
+        agent: &AgentId,
+        tasks: &[TaskId],
+    ) -> Result<Option<Claimed>, OpError> {
+        let Inner { agent: handle, keyspace, settings, most, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let key = keyspace.agent(swarm, agent);
+        let task_keys: Vec<_> = tasks.iter().map(|task| keyspace.task(swarm, task)).collect();
+        let (mut agents, mut lists) = (0, 0);
+        for _ in 0..MOST_TRIES {
+            let (roster_shards, task_shards) = (names.roster_shards(agents), names.task_roster_shards(lists));
+            let call = scripts::ClaimTask {
+                swarm: &names.swarm,
+                agent: &key,
+                roster: &names.roster,
+                task_roster: &names.task_roster,
+                ready: &names.ready,
+                leases: &names.leases,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                task: task_keys.iter().collect(),
+                roster_shard: roster_shards.iter().collect(),
+                task_roster_shard: task_shards.iter().collect(),
+                id: swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: agent.as_str().into(),
+                agent_id: agent.as_str().into(),
+                lease: Self::millis(settings.task_lease),
+                roster_shards: agents.into(),
+                tasks: tasks.iter().map(|task| task.as_str().into()).collect(),
+            };
+            let told: Vec<Reply> = handle.call(call).await?;
+            let told = self.told(swarm, &told);
+            match told.word() {
+                "ok" => {
+                    let task = TaskId::from_store(told.text(1))
+                        .map_err(|_| OpError::Unreadable(told.text(1).to_owned()))?;
+                    let (swarm, agent) = (swarm.clone(), agent.clone());
+                    let (fence, attempt) = (told.number(2), told.number(3));
+                    return Ok(Some(Claimed::Task(Claim { swarm, task, agent, fence, attempt })));
+                }
+                "none" if told.number(1) == 0 => return Ok(Some(Claimed::Nothing)),
+                "none" => return Ok(None),
+                "shards" => (agents, lists) = (agents.max(told.number(1)), lists.max(told.number(2))),
+                _ => return Err(told.refusal(swarm, agent.as_str(), "")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Reports how far a task is, in percent, and renews its lease.
+    pub async fn progress(&self, claim: &Claim, percent: f64) -> Result<Done, OpError> {
+        let Inner { agent: handle, keyspace, settings, most, task_fields, .. } = &*self.0;
+        let names = self.names(&claim.swarm)?;
+        let key = keyspace.task(&claim.swarm, &claim.task);
+        let progress = percent.to_string();
+        task_fields.check("progress", progress.as_bytes())?;
+        let mut shards = 0;
+        for _ in 0..MOST_TRIES {
+            let task_shards = names.task_roster_shards(shards);
+            let call = scripts::ProgressTask {
+                swarm: &names.swarm,
+                task: &key,
+                task_roster: &names.task_roster,
+                leases: &names.leases,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                task_roster_shard: task_shards.iter().collect(),
+                id: claim.swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: claim.agent.as_str().into(),
+                task_id: claim.task.as_str().into(),
+                agent_id: claim.agent.as_str().into(),
+                fence: claim.fence.into(),
+                lease: Self::millis(settings.task_lease),
+                progress: (&progress).into(),
+                fields: Vec::new(),
+            };
+            let told: Vec<Reply> = handle.call(call).await?;
+            let told = self.told(&claim.swarm, &told);
+            match told.word() {
+                "ok" => return Ok(told.done()),
+                "shards" => shards = told.number(1),
+                _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Finishes a task with its result, any JSON. What waited for nothing else can be claimed from now on: how many.
+    pub async fn complete_task(&self, claim: &Claim, result: &str) -> Result<u64, OpError> {
+        let Inner { agent: handle, keyspace, most, task_fields, .. } = &*self.0;
+        let names = self.names(&claim.swarm)?;
+        let agent = keyspace.agent(&claim.swarm, &claim.agent);
+        let fields = [("result", result.to_owned())];
+        check(task_fields, &fields)?;
+        let mut dependants: Vec<TaskId> = Vec::new();
+        let (mut agents, mut lists) = (0, 0);
+        for _ in 0..MOST_TRIES {
+            let mut tasks = vec![keyspace.task(&claim.swarm, &claim.task)];
+            tasks.extend(dependants.iter().map(|task| keyspace.task(&claim.swarm, task)));
+            let (roster_shards, task_shards) = (names.roster_shards(agents), names.task_roster_shards(lists));
+            let call = scripts::CompleteTask {
+                swarm: &names.swarm,
+                agent: &agent,
+                roster: &names.roster,
+                task_roster: &names.task_roster,
+                ready: &names.ready,
+                leases: &names.leases,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                task: tasks.iter().collect(),
+                roster_shard: roster_shards.iter().collect(),
+                task_roster_shard: task_shards.iter().collect(),
+                id: claim.swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: claim.agent.as_str().into(),
+                task_id: claim.task.as_str().into(),
+                agent_id: claim.agent.as_str().into(),
+                fence: claim.fence.into(),
+                dependants: dependants.len().into(),
+                roster_shards: agents.into(),
+                more: dependants.iter().map(|task| task.as_str().into()).chain(flat(&fields)).collect(),
+            };
+            let told: Vec<Reply> = handle.call(call).await?;
+            let told = self.told(&claim.swarm, &told);
+            match told.word() {
+                "ok" => return Ok(told.number(3)),
+                "again" => {
+                    let named = told.text(1).split(' ').filter(|task| !task.is_empty());
+                    dependants = named.filter_map(|task| TaskId::from_store(task).ok()).collect();
+                }
+                // Which ones it needs is not told: one more of each.
+                "shards" => (agents, lists) = (agents + 1, lists + 1),
+                _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "completed")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Gives a task up: for good, or to be tried again by whoever comes.
+    pub async fn fail_task(&self, claim: &Claim, again: bool) -> Result<Done, OpError> {
+        let Inner { agent: handle, keyspace, most, .. } = &*self.0;
+        let names = self.names(&claim.swarm)?;
+        let (task, agent) =
+            (keyspace.task(&claim.swarm, &claim.task), keyspace.agent(&claim.swarm, &claim.agent));
+        for shards in 0..MOST_TRIES as u64 {
+            let (roster_shards, task_shards) =
+                (names.roster_shards(shards), names.task_roster_shards(shards));
+            let call = scripts::FailTask {
+                swarm: &names.swarm,
+                task: &task,
+                agent: &agent,
+                roster: &names.roster,
+                task_roster: &names.task_roster,
+                ready: &names.ready,
+                leases: &names.leases,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                roster_shard: roster_shards.iter().collect(),
+                task_roster_shard: task_shards.iter().collect(),
+                id: claim.swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: claim.agent.as_str().into(),
+                task_id: claim.task.as_str().into(),
+                agent_id: claim.agent.as_str().into(),
+                fence: claim.fence.into(),
+                again: u64::from(again).into(),
+                roster_shards: shards.into(),
+                fields: Vec::new(),
+            };
+            let told: Vec<Reply> = handle.call(call).await?;
+            let told = self.told(&claim.swarm, &told);
+            match told.word() {
+                "ok" => return Ok(told.done()),
+                "shards" => {}
+                _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "failed")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// Takes back the tasks whose leases have run out, at most so many: which.
+    pub async fn take_back(&self, swarm: &SwarmId, most_tasks: u64) -> Result<Vec<TaskId>, OpError> {
+        let names = self.names(swarm)?;
+        let call = scripts::DueTasks { leases: &names.leases, most: most_tasks.into() };
+        let due: Vec<String> = self.0.janitor.call(call).await?;
+        let mut back = Vec::new();
+        for task in due {
+            let Ok(task) = TaskId::from_store(task) else { continue };
+            if self.take_back_one(swarm, &task).await? {
+                back.push(task);
+            }
+        }
+        Ok(back)
+    }
+
+    pub(super) async fn take_back_one(&self, swarm: &SwarmId, task: &TaskId) -> Result<bool, OpError> {
+        let Inner { janitor, keyspace, most, .. } = &*self.0;
+        let names = self.names(swarm)?;
+        let key = keyspace.task(swarm, task);
+        for shards in 0..MOST_TRIES as u64 {
+            let holder: Option<String> = janitor.run(key.hget("assignedAgent").reading()).await?;
+            let Some(Ok(agent)) = holder.map(AgentId::from_store) else { return Ok(false) };
+            let agent_key = keyspace.agent(swarm, &agent);
+            let (roster_shards, task_shards) =
+                (names.roster_shards(shards), names.task_roster_shards(shards));
+            let call = scripts::RequeueTask {
+                swarm: &names.swarm,
+                task: &key,
+                agent: &agent_key,
+                roster: &names.roster,
+                task_roster: &names.task_roster,
+                ready: &names.ready,
+                leases: &names.leases,
+                events: &names.events,
+                dirty: &names.dirty,
+                roster_shard: roster_shards.iter().collect(),
+                task_roster_shard: task_shards.iter().collect(),
+                most: (*most).into(),
+                by: "janitor".into(),
+                task_id: task.as_str().into(),
+                agent_id: agent.as_str().into(),
+                roster_shards: shards.into(),
+            };
+            let told: Vec<Reply> = janitor.call(call).await?;
+            let told = self.told(swarm, &told);
+            match told.word() {
+                "ok" => return Ok(true),
+                "shards" => {}
+                // Renewed, finished, or gone meanwhile.
+                "held" | "unknown" | "gone" => return Ok(false),
+                _ => return Err(told.refusal(swarm, task.as_str(), "pending")),
+            }
+        }
+        Err(OpError::Contended { times: MOST_TRIES })
+    }
+}

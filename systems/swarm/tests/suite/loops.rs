@@ -1,0 +1,172 @@
+//! Phases, memories and consensus.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use keyplane_swarm::keys::{MemoryId, MemoryType, PhaseId, Round, Tag};
+use keyplane_swarm::model::{AgentKind, LoopLevel, PhaseStatus};
+use keyplane_swarm::state::{Decision, NewAgent, NewMemory, NewPhase, NewRound, OpError};
+use keyplane_swarm::{SwarmId, Swarms};
+use keyplane_testing::{Place, every_store};
+
+use crate::setup::{agent_id, new_agent, running, swarms, view};
+
+fn phase(level: u64) -> NewPhase {
+    NewPhase {
+        id: PhaseId::new("phase_implement").unwrap(),
+        name: "Implementation".to_owned(),
+        level: LoopLevel::new(level).unwrap(),
+        tasks: Vec::new(),
+        entry: vec!["the design is agreed".to_owned()],
+        exit: vec!["all tests pass".to_owned()],
+    }
+}
+
+#[every_store(except(unix, tls))]
+async fn a_phase_is_entered_and_left_when_its_criteria_hold(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 0).await;
+    let new = phase(1);
+    swarms.create_phase(&swarm, &new, "test").await.unwrap();
+    let twice = swarms.create_phase(&swarm, &new, "test").await;
+    assert!(matches!(twice, Err(OpError::Exists { .. })), "{twice:?}");
+    let early = swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &[], "test").await;
+    assert!(matches!(&early, Err(OpError::Unmet { criteria, .. }) if *criteria == new.entry), "{early:?}");
+    swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &new.entry, "test").await.unwrap();
+    assert_eq!(view(&swarms, &swarm).await.field("currentPhase"), new.id.as_str());
+    let untested = swarms.move_phase(&swarm, &new.id, PhaseStatus::Completed, &new.entry, "test").await;
+    assert!(matches!(untested, Err(OpError::Unmet { .. })), "{untested:?}");
+    swarms.move_phase(&swarm, &new.id, PhaseStatus::Completed, &new.exit, "test").await.unwrap();
+    let back = swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &new.entry, "test").await;
+    assert!(matches!(back, Err(OpError::Move { .. })), "{back:?}");
+}
+
+#[every_store(only(embedded, redis))]
+async fn levels_two_and_three_run_ten_times(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 0).await;
+    let new = phase(3);
+    swarms.create_phase(&swarm, &new, "test").await.unwrap();
+    for _ in 0..10 {
+        swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &new.entry, "test").await.unwrap();
+        swarms.move_phase(&swarm, &new.id, PhaseStatus::Failed, &[], "test").await.unwrap();
+    }
+    let more = swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &new.entry, "test").await;
+    assert!(matches!(more, Err(OpError::Runs { runs: 10, .. })), "{more:?}");
+}
+
+fn tags(names: &[&str]) -> BTreeSet<Tag> {
+    names.iter().map(|name| Tag::new(*name).unwrap()).collect()
+}
+
+async fn found(swarms: &Swarms, swarm: &SwarmId, names: &[&str]) -> Vec<String> {
+    let tags: Vec<Tag> = tags(names).into_iter().collect();
+    let memories = swarms.search_memory(swarm, &tags).await.unwrap();
+    memories.into_iter().map(|memory| memory.content).collect()
+}
+
+#[every_store(except(unix, tls))]
+async fn a_memory_is_found_by_its_tags_and_no_others(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let memory = |id: &str, content: &str, names: &[&str]| NewMemory {
+        kind: MemoryType::Knowledge,
+        id: MemoryId::new(id).unwrap(),
+        agent: agent_id(0),
+        content: content.to_owned(),
+        tags: tags(names),
+    };
+    swarms
+        .put_memory(&swarm, &memory("mem_jquery_old", r#""it is old""#, &["frontend", "legacy"]))
+        .await
+        .unwrap();
+    swarms.put_memory(&swarm, &memory("mem_react_new", r#""it is new""#, &["frontend"])).await.unwrap();
+    assert_eq!(found(&swarms, &swarm, &["frontend"]).await.len(), 2);
+    assert_eq!(found(&swarms, &swarm, &["frontend", "legacy"]).await, [r#""it is old""#]);
+    swarms.put_memory(&swarm, &memory("mem_jquery_old", r#""it is gone""#, &["history"])).await.unwrap();
+    assert_eq!(found(&swarms, &swarm, &["legacy"]).await, [""; 0]);
+    assert_eq!(found(&swarms, &swarm, &["history"]).await, [r#""it is gone""#]);
+    let large = format!("\"{}\"", "x".repeat(100 * 1024));
+    let refused = swarms.put_memory(&swarm, &memory("mem_too_large", &large, &[])).await;
+    assert!(matches!(refused, Err(OpError::TooLarge { .. })), "{refused:?}");
+    let id = MemoryId::new("mem_too_large").unwrap();
+    assert_eq!(swarms.memory(&swarm, MemoryType::Knowledge, &id).await.unwrap(), None);
+}
+
+/// A swarm with so many validators, and one that implements.
+async fn validators(swarms: &Swarms, count: u64) -> SwarmId {
+    let swarm = running(swarms, 1).await;
+    for number in 1..=count {
+        let validator = NewAgent { kind: AgentKind::Validator, ..new_agent(number) };
+        swarms.register(&swarm, &validator, "test").await.unwrap();
+    }
+    swarm
+}
+
+fn round(eligible: u64, iteration: u64) -> NewRound {
+    NewRound { required: 0.9, eligible, lasts: Duration::from_secs(600), phase: None, iteration }
+}
+
+#[every_store(except(unix, tls))]
+async fn a_round_is_closed_by_the_rule_when_all_have_voted(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 3).await;
+    let first = Round::new(swarms.open_round(&swarm, &round(3, 0), "test").await.unwrap()).unwrap();
+    for (number, confidence) in [(1, 0.6), (2, 0.95)] {
+        swarms.vote(&swarm, &agent_id(number), first, confidence, "I \"read\" it").await.unwrap();
+    }
+    let early = swarms.close_round(&swarm, first, 10, "test").await;
+    assert!(matches!(early, Err(OpError::Early { .. })), "{early:?}");
+    let outsider = swarms.vote(&swarm, &agent_id(0), first, 1.0, "").await;
+    assert!(
+        matches!(&outsider, Err(OpError::NoValidator { kind, .. }) if kind == "implementer"),
+        "{outsider:?}"
+    );
+    let stranger = swarms.vote(&swarm, &agent_id(77), first, 1.0, "").await;
+    assert!(matches!(stranger, Err(OpError::NoValidator { .. })), "{stranger:?}");
+    // The last vote of an agent counts.
+    assert_eq!(swarms.vote(&swarm, &agent_id(1), first, 0.9, "I read it again").await.unwrap(), 2);
+    assert_eq!(swarms.vote(&swarm, &agent_id(3), first, 0.85, "").await.unwrap(), 3);
+    let (tally, decision, _) = swarms.close_round(&swarm, first, 10, "test").await.unwrap();
+    assert!(tally.is_achieved && (tally.score - 0.9).abs() < 1e-9, "{tally:?}");
+    assert_eq!(decision, Decision::Proceed);
+    let late = swarms.vote(&swarm, &agent_id(1), first, 0.1, "").await;
+    assert!(matches!(&late, Err(OpError::Closed { status, .. }) if status == "achieved"), "{late:?}");
+    let twice = swarms.close_round(&swarm, first, 10, "test").await;
+    assert!(matches!(twice, Err(OpError::Closed { .. })), "{twice:?}");
+}
+
+#[every_store(except(unix, tls))]
+async fn a_failed_round_is_tried_again_until_a_person_is_asked(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 2).await;
+    for (iteration, expected) in [(0, Decision::Retry), (1, Decision::Escalate)] {
+        let number = swarms.open_round(&swarm, &round(2, iteration), "test").await.unwrap();
+        assert_eq!(number, iteration + 1);
+        let number = Round::new(number).unwrap();
+        for agent in [1, 2] {
+            swarms.vote(&swarm, &agent_id(agent), number, 0.5, "not yet").await.unwrap();
+        }
+        let (tally, decision, _) = swarms.close_round(&swarm, number, 2, "test").await.unwrap();
+        assert_eq!((tally.score, tally.is_achieved, decision), (0.0, false, expected));
+    }
+}
+
+#[every_store(only(embedded, redis, cluster))]
+async fn votes_that_come_at_once_are_all_kept(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 30).await;
+    let number = Round::new(swarms.open_round(&swarm, &round(30, 0), "test").await.unwrap()).unwrap();
+    let mut voting = tokio::task::JoinSet::new();
+    for agent in 1..=30 {
+        let (swarms, swarm) = (swarms.clone(), swarm.clone());
+        voting.spawn(async move { swarms.vote(&swarm, &agent_id(agent), number, 0.95, "").await.unwrap() });
+    }
+    let mut counts = BTreeSet::new();
+    while let Some(count) = voting.join_next().await {
+        counts.insert(count.unwrap());
+    }
+    assert_eq!(counts, (1..=30).collect::<BTreeSet<_>>());
+    let (tally, ..) = swarms.close_round(&swarm, number, 10, "test").await.unwrap();
+    assert!(tally.is_complete && tally.is_achieved, "{tally:?}");
+}

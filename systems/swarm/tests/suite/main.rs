@@ -1,0 +1,18 @@
+//! What a swarm promises, on every store.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod agents;
+mod checkpoints;
+mod kept;
+mod lists;
+mod loops;
+mod performance;
+mod properties;
+mod recover;
+mod removal;
+mod restored;
+mod seed;
+mod setup;
+mod swarms;
+mod tasks;
+mod timed;

@@ -1,0 +1,180 @@
+//! Tasks.
+
+use std::collections::BTreeSet;
+
+use keyplane_swarm::keys::Keyspace;
+use keyplane_swarm::model::{AgentStatus, Priority, TaskStatus};
+use keyplane_swarm::state::{AgentChange, Claim, Claimed, NewTask, OpError};
+use keyplane_swarm::{AgentId, SwarmId, Swarms, TaskId};
+use keyplane_testing::{Place, every_store};
+
+use crate::setup::{agent_id, naming, new_swarm, new_task, run, running, swarms, task_id, view};
+
+async fn claimed(swarms: &Swarms, swarm: &SwarmId, agent: &AgentId) -> Claim {
+    match swarms.claim(swarm, agent).await.unwrap() {
+        Claimed::Task(claim) => claim,
+        Claimed::Nothing => panic!("nothing can be claimed"),
+    }
+}
+
+async fn status(swarms: &Swarms, swarm: &SwarmId, task: &TaskId) -> TaskStatus {
+    view(swarms, swarm).await.tasks[task.as_str()].status
+}
+
+#[every_store(except(unix, tls))]
+async fn a_task_is_claimed_done_and_finished_once(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let agent = agent_id(0);
+    assert_eq!(swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap(), TaskStatus::Pending);
+    let claim = claimed(&swarms, &swarm, &agent).await;
+    assert_eq!((claim.task.clone(), claim.attempt), (task_id(1), 0));
+    let seen = view(&swarms, &swarm).await;
+    assert_eq!(seen.tasks[task_id(1).as_str()].agent.as_deref(), Some(agent.as_str()));
+    let line = &seen.agents[agent.as_str()];
+    assert_eq!((line.status, line.task.as_deref()), (AgentStatus::Busy, Some(task_id(1).as_str())));
+
+    swarms.progress(&claim, 40.0).await.unwrap();
+    assert_eq!(view(&swarms, &swarm).await.tasks[task_id(1).as_str()].progress, 40.0);
+    assert!(swarms.progress(&claim, 140.0).await.is_err(), "there is no more than 100 %");
+    swarms.complete_task(&claim, r#"{"files":3}"#).await.unwrap();
+    let seen = view(&swarms, &swarm).await;
+    let task = &seen.tasks[task_id(1).as_str()];
+    assert_eq!((task.status, task.progress), (TaskStatus::Completed, 100.0));
+    assert_eq!(seen.agents[agent.as_str()].status, AgentStatus::Idle);
+    let twice = swarms.complete_task(&claim, "{}").await;
+    assert!(matches!(&twice, Err(OpError::Lost { status, .. }) if status == "completed"), "{twice:?}");
+    assert_eq!(swarms.claim(&swarm, &agent).await.unwrap(), Claimed::Nothing);
+}
+
+#[every_store(except(unix, tls))]
+async fn the_most_urgent_comes_first_then_the_oldest(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 4).await;
+    let priorities = [Priority::Low, Priority::Medium, Priority::Critical, Priority::Medium];
+    for (number, priority) in (1..).zip(priorities) {
+        let task = NewTask { priority, ..new_task(number, &[]) };
+        swarms.create_task(&swarm, &task, "test").await.unwrap();
+        // Ages are told apart by the millisecond.
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let mut order = Vec::new();
+    for agent in 0..4 {
+        order.push(claimed(&swarms, &swarm, &agent_id(agent)).await.task);
+    }
+    assert_eq!(order, [3, 2, 4, 1].map(task_id));
+}
+
+#[every_store(except(unix, tls))]
+async fn a_task_waits_for_those_that_it_depends_on(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let agent = agent_id(0);
+    for task in [new_task(1, &[]), new_task(2, &[]), new_task(3, &[1, 2]), new_task(4, &[3])] {
+        swarms.create_task(&swarm, &task, "test").await.unwrap();
+    }
+    let unknown = swarms.create_task(&swarm, &new_task(5, &[9]), "test").await;
+    assert!(matches!(&unknown, Err(OpError::Unknown { id }) if *id == task_id(9).to_string()), "{unknown:?}");
+    for (done, ready) in [(1, 0), (2, 1), (3, 1), (4, 0)] {
+        assert_eq!(status(&swarms, &swarm, &task_id(3)).await == TaskStatus::Blocked, done < 3);
+        let claim = claimed(&swarms, &swarm, &agent).await;
+        assert_eq!(claim.task, task_id(done));
+        assert_eq!(swarms.complete_task(&claim, "{}").await.unwrap(), ready);
+    }
+    // What is completed is waited for no longer.
+    let late = swarms.create_task(&swarm, &new_task(6, &[1, 4]), "test").await.unwrap();
+    assert_eq!(late, TaskStatus::Pending);
+}
+
+#[every_store(except(unix, tls))]
+async fn an_agent_holds_one_task_and_only_while_the_swarm_runs(place: Place) {
+    let swarms = swarms(&place).await;
+    let new = new_swarm();
+    swarms.create(&new, "test").await.unwrap();
+    swarms.register(&new.id, &crate::setup::new_agent(0), "test").await.unwrap();
+    let agent = agent_id(0);
+    for number in [1, 2] {
+        swarms.create_task(&new.id, &new_task(number, &[]), "test").await.unwrap();
+    }
+    let early = swarms.claim(&new.id, &agent).await;
+    assert!(matches!(&early, Err(OpError::Waits { status, .. }) if status == "initializing"), "{early:?}");
+    run(&swarms, &new.id).await;
+    let claim = claimed(&swarms, &new.id, &agent).await;
+    let busy = swarms.claim(&new.id, &agent).await;
+    assert!(matches!(&busy, Err(OpError::Busy { task, .. }) if *task == claim.task.to_string()), "{busy:?}");
+    let stranger = swarms.claim(&new.id, &agent_id(9)).await;
+    assert!(matches!(stranger, Err(OpError::Unknown { .. })), "{stranger:?}");
+}
+
+#[every_store(except(unix, tls))]
+async fn a_task_that_is_given_up_is_tried_again_or_not(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let agent = agent_id(0);
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    let first = claimed(&swarms, &swarm, &agent).await;
+    swarms.fail_task(&first, true).await.unwrap();
+    assert_eq!(status(&swarms, &swarm, &task_id(1)).await, TaskStatus::Pending);
+    let second = claimed(&swarms, &swarm, &agent).await;
+    assert_eq!((second.fence, second.attempt), (first.fence + 1, 1));
+    let late = swarms.progress(&first, 10.0).await;
+    assert!(matches!(late, Err(OpError::Lost { .. })), "{late:?}");
+    swarms.fail_task(&second, false).await.unwrap();
+    assert_eq!(status(&swarms, &swarm, &task_id(1)).await, TaskStatus::Failed);
+    assert_eq!(swarms.claim(&swarm, &agent).await.unwrap(), Claimed::Nothing);
+    assert_eq!(view(&swarms, &swarm).await.agents[agent.as_str()].status, AgentStatus::Idle);
+}
+
+#[every_store(except(unix, tls))]
+async fn who_pauses_or_has_ended_is_not_idle_when_its_task_is(place: Place) {
+    let swarms = swarms(&place).await;
+    let statuses = [AgentStatus::Paused, AgentStatus::Completed];
+    let swarm = running(&swarms, 2).await;
+    for (number, status) in (0..).zip(statuses) {
+        let agent = agent_id(number);
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+        let claim = claimed(&swarms, &swarm, &agent).await;
+        let change = AgentChange { status: Some(status), ..AgentChange::default() };
+        swarms.update_agent(&swarm, &agent, &change, "test").await.unwrap();
+        swarms.complete_task(&claim, "{}").await.unwrap();
+        let line = view(&swarms, &swarm).await.agents[agent.as_str()].clone();
+        assert_eq!((line.status, line.task), (status, None));
+    }
+}
+
+#[every_store(except(unix, tls))]
+async fn how_far_a_task_was_is_forgotten_when_it_is_tried_again(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    let key = Keyspace::new(naming(&place)).unwrap().task(&swarm, &task_id(1));
+    // Given up to be tried again, and then for good: the list says what the record says.
+    for (again, expected) in [(true, 0.0), (false, 40.0)] {
+        let claim = claimed(&swarms, &swarm, &agent_id(0)).await;
+        swarms.progress(&claim, 40.0).await.unwrap();
+        swarms.fail_task(&claim, again).await.unwrap();
+        let record: String = place.raw(key.as_str(), &["HGET", key.as_str(), "progress"]);
+        let listed = view(&swarms, &swarm).await.tasks[task_id(1).as_str()].progress;
+        assert_eq!((record.parse(), listed), (Ok(expected), expected));
+    }
+}
+
+#[every_store(except(unix, tls))]
+async fn of_many_that_claim_at_once_each_has_a_task_of_its_own(place: Place) {
+    let swarms = swarms(&place).await;
+    let agents = 40;
+    let swarm = running(&swarms, agents).await;
+    for number in 0..agents {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    let mut claiming = tokio::task::JoinSet::new();
+    for number in 0..agents {
+        let (swarms, swarm) = (swarms.clone(), swarm.clone());
+        claiming.spawn(async move { claimed(&swarms, &swarm, &agent_id(number)).await.task.to_string() });
+    }
+    let mut tasks = BTreeSet::new();
+    while let Some(task) = claiming.join_next().await {
+        assert!(tasks.insert(task.unwrap()), "claimed twice");
+    }
+    assert_eq!(tasks.len() as u64, agents);
+}

@@ -1,0 +1,63 @@
+//! What time does, in virtual time.
+
+use std::time::Duration;
+
+use keyplane_key::Naming;
+use keyplane_store::{Options, Store};
+use keyplane_swarm::state::{Claimed, OpError};
+use keyplane_swarm::{Settings, Swarms};
+use keyplane_testing::VirtualEngine;
+
+use crate::setup::{agent_id, new_task, running, task_id};
+
+pub(crate) async fn swarms(engine: &VirtualEngine) -> Swarms {
+    let store = Store::on_engine(engine.live().clone(), Options::default()).await.unwrap();
+    Swarms::new(&store, Naming::new("", false).unwrap(), Settings::default()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_lease_runs_out_is_given_to_another_and_its_first_holder_is_refused() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 2).await;
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    let Claimed::Task(first) = swarms.claim(&swarm, &agent_id(0)).await.unwrap() else { panic!("nothing") };
+    engine.advance(Duration::from_secs(60)).await;
+    swarms.heartbeat(&swarm, &agent_id(0)).await.unwrap();
+    engine.advance(Duration::from_secs(60)).await;
+    assert_eq!(swarms.take_back(&swarm, 100).await.unwrap(), [], "a beat of its holder has kept it");
+    engine.advance(Duration::from_secs(31)).await;
+    assert_eq!(swarms.take_back(&swarm, 100).await.unwrap(), [task_id(1)]);
+    assert_eq!(swarms.take_back(&swarm, 100).await.unwrap(), [], "once");
+
+    let Claimed::Task(second) = swarms.claim(&swarm, &agent_id(1)).await.unwrap() else { panic!("nothing") };
+    assert_eq!((second.task.clone(), second.attempt), (task_id(1), 1));
+    for late in [
+        swarms.progress(&first, 50.0).await.map(|_| ()),
+        swarms.complete_task(&first, "{}").await.map(|_| ()),
+    ] {
+        assert!(
+            matches!(&late, Err(OpError::Lost { agent, .. }) if *agent == agent_id(1).to_string()),
+            "{late:?}"
+        );
+    }
+    swarms.complete_task(&second, "{}").await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn activity_keeps_a_swarm_alive_and_a_look_does_not() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let (active, looked_at) = (running(&swarms, 1).await, running(&swarms, 1).await);
+    for _ in 0..2 {
+        engine.advance(Duration::from_secs(1900)).await;
+        swarms.heartbeat(&active, &agent_id(0)).await.unwrap();
+        let seen = swarms.read(&looked_at).await.unwrap();
+        if let Some(seen) = seen {
+            assert_eq!(seen.status(), "running");
+        }
+    }
+    assert_eq!(swarms.read(&looked_at).await.unwrap(), None, "3800 s without activity");
+    let seen = swarms.read(&active).await.unwrap().unwrap();
+    assert_eq!(seen.agents.len(), 1);
+}
