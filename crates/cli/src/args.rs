@@ -3,7 +3,7 @@
 #[cfg(feature = "embedded")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
-#[cfg(any(feature = "embedded", feature = "mempool"))]
+#[cfg(any(feature = "embedded", feature = "mempool", feature = "swarm"))]
 use std::time::Duration;
 
 #[cfg(feature = "embedded")]
@@ -71,6 +71,13 @@ pub(crate) enum Command {
         after_help = "Examples:\n  keyplane mempool sim\n  keyplane mempool status 914c51d2f3df4eec6173a53fc21d0ac1be93b2f3b22d677629c297ad8b307ad0"
     )]
     Mempool(Mempool),
+    /// State of agent swarms: tasks that are finished once, votes, memories.
+    #[cfg(feature = "swarm")]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  keyplane swarm status swarm_abc123def456\n  keyplane swarm task claim swarm_abc123def456 --agent agent_dev00001"
+    )]
+    Swarm(crate::swarm::Swarm),
     /// Is the server there? Its product, version, role and round trip, one line per server.
     #[command(
         after_help = "Exit codes: 0 all answer; 2 bad settings; 3 a server cannot be reached; 4 interrupted.\n\nExamples:\n  keyplane ping --url redis://127.0.0.1:6379\n  keyplane ping --system market --count 1000"
@@ -210,14 +217,14 @@ pub(crate) struct Serve {
 #[cfg(feature = "embedded")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Demo {
-    /// How long the depot works, and then the mempool; 0s leaves both out.
+    /// How long the depot works, then the mempool, then the swarm; 0s leaves them out.
     #[arg(long = "for", value_name = "TIME", default_value = "15s", value_parser = duration)]
     pub(crate) lasts: Duration,
 }
 
 /// As contracts write it: 500ms, 30s, 2m.
-#[cfg(feature = "embedded")]
-fn duration(text: &str) -> Result<Duration, String> {
+#[cfg(any(feature = "embedded", feature = "swarm"))]
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     if text == "0" || text == "0s" {
         return Ok(Duration::ZERO);
     }

@@ -15,7 +15,6 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = &[
     ("docket", include_str!("../../../systems/docket/keys.toml")),
     #[cfg(feature = "market")]
     ("market", include_str!("../../../systems/market/keys.toml")),
-    #[cfg(feature = "swarm")]
     ("swarm", include_str!("../../../systems/swarm/keys.toml")),
     #[cfg(feature = "sequencer")]
     ("sequencer", include_str!("../../../systems/sequencer/keys.toml")),

@@ -6,7 +6,11 @@ mod contracts;
 #[cfg(feature = "embedded")]
 mod demo;
 mod doctor;
+#[cfg(any(feature = "mempool", feature = "swarm"))]
+mod door;
 mod keys;
+#[cfg(any(feature = "mempool", feature = "swarm"))]
+mod live;
 mod members;
 #[cfg(feature = "mempool")]
 mod mempool;
@@ -18,9 +22,13 @@ mod round_trips;
 mod session;
 mod settings;
 mod shell;
+#[cfg(any(feature = "mempool", feature = "swarm"))]
+mod site;
 mod state;
 #[cfg(feature = "embedded")]
 mod store;
+#[cfg(feature = "swarm")]
+mod swarm;
 mod words;
 
 use clap::Parser as _;
@@ -40,6 +48,8 @@ fn main() -> std::process::ExitCode {
         Command::Store(command) => store::run(command, &args.given, &output),
         #[cfg(feature = "mempool")]
         Command::Mempool(command) => mempool::run(command, &args.given, &output),
+        #[cfg(feature = "swarm")]
+        Command::Swarm(command) => swarm::run(command, &args.given, &output),
         Command::Ping { whose, count } => ping::run(*count, whose, &args.given, &output),
         Command::Doctor { whose } => doctor::run(whose, &args.given, &output),
         Command::Config(command) => config::run(command, &args.given, &output),
@@ -56,7 +66,7 @@ fn finish(outcome: Result<Outcome, Failure>, output: &Output) -> std::process::E
         Err(failure) if failure.is_broken_pipe() => Outcome::Fine.code(),
         Err(failure) => {
             output.failure(&failure);
-            failure.code()
+            failure.exit_code()
         }
     }
 }

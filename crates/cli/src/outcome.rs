@@ -51,6 +51,8 @@ impl Kind {
 pub(crate) struct Failure {
     /// What, where, why: one line.
     pub(crate) what: String,
+    /// For programs: a word that stays, where there is one.
+    pub(crate) code: Option<&'static str>,
     /// What to do: one line.
     pub(crate) help: Option<String>,
     /// Every finding, for a command whose task is to show them all.
@@ -71,11 +73,23 @@ pub(crate) struct Details {
 impl Failure {
     /// The input is at fault.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), help: None, details: None, kind: Kind::Input, broken_pipe: false }
+        Self {
+            what: what.into(),
+            code: None,
+            help: None,
+            details: None,
+            kind: Kind::Input,
+            broken_pipe: false,
+        }
     }
 
     pub(crate) fn of(self, kind: Kind) -> Self {
         Self { kind, ..self }
+    }
+
+    #[cfg(feature = "swarm")]
+    pub(crate) fn code(self, code: &'static str) -> Self {
+        Self { code: Some(code), ..self }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -92,7 +106,7 @@ impl Failure {
         self.broken_pipe
     }
 
-    pub(crate) fn code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.kind.code())
     }
 }

@@ -106,6 +106,9 @@ fn failure_text(failure: &Failure) -> String {
 
 fn failure_json(failure: &Failure) -> String {
     let mut object = json!({ "error": failure.what, "help": failure.help });
+    if let Some(code) = failure.code {
+        object["code"] = code.into();
+    }
     if let Some(details) = &failure.details {
         object["findings"] = details.findings.clone();
     }

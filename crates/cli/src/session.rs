@@ -19,7 +19,7 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure
 }
 
 /// Runs the work to its end, whatever signals come: it listens to them itself, because it has something to put in order.
-#[cfg(feature = "mempool")]
+#[cfg(any(feature = "mempool", feature = "swarm"))]
 pub(crate) fn run_to_end<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -31,7 +31,7 @@ pub(crate) fn run_to_end<T>(work: impl Future<Output = T>) -> Result<T, Failure>
 }
 
 /// Ctrl-C, or the word of a supervisor.
-#[cfg(feature = "mempool")]
+#[cfg(any(feature = "mempool", feature = "swarm"))]
 pub(crate) async fn asked_to_stop() {
     let terminate = async {
         use tokio::signal::unix::{SignalKind, signal};

@@ -59,5 +59,5 @@ pub use read::{Sources, read};
 pub use reference::markdown;
 pub use rows::Row;
 pub use section::Section;
-pub use store::{DocketSettings, HashTags, MempoolSettings, StoreSettings};
+pub use store::{DocketSettings, HashTags, MempoolSettings, StoreSettings, SwarmSettings};
 pub use url::StoreUrl;

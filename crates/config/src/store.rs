@@ -105,7 +105,39 @@ pub struct DocketSettings {
     pub call_limit_per_hour: u64,
 }
 
+/// The swarm's own settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SwarmSettings {
+    /// Where the API is served.
+    pub listen: String,
+    /// What callers of it must bring.
+    pub token: Option<Secret>,
+    /// How long an agent is waited for.
+    pub agent_lease: Duration,
+    /// How long the holder of a task is waited for.
+    pub task_lease: Duration,
+    /// Between two checkpoints.
+    pub checkpoint_interval: Duration,
+    /// How long a swarm stays after its end.
+    pub keep_finished: Duration,
+}
+
 impl Config {
+    /// The swarm's own settings.
+    #[must_use]
+    pub fn swarm(&self) -> SwarmSettings {
+        let own = self.section(Section::Swarm);
+        SwarmSettings {
+            listen: own.text("listen").unwrap_or_default().to_owned(),
+            token: own.secret("token"),
+            agent_lease: own.set_duration("agent_lease"),
+            task_lease: own.set_duration("task_lease"),
+            checkpoint_interval: own.set_duration("checkpoint_interval"),
+            keep_finished: own.set_duration("keep_finished"),
+        }
+    }
+
     /// The mempool's own settings.
     #[must_use]
     pub fn mempool(&self) -> MempoolSettings {

@@ -22,6 +22,9 @@ const fn interval(bare: bool) -> Kind {
     Kind::Duration { least: SECOND, most: DAY, off: true, bare }
 }
 
+/// How long somebody is waited for. Less than a second is no time for a sign of life on a busy machine.
+const LEASE: Kind = Kind::Duration { least: SECOND, most: HOUR, off: false, bare: false };
+
 /// How long the docket's keys live. Its windows are hours: what lives shorter forgets calls that still count.
 const DOCKET_TTL: Kind =
     Kind::Duration { least: HOUR, most: Duration::from_secs(30 * 86_400), off: false, bare: false };
@@ -50,6 +53,19 @@ const fn only(
     doc: &'static str,
 ) -> Setting {
     Setting { name, place: Place::Only(section), kind, default: Some(default), own_defaults: &[], older, doc }
+}
+
+/// What callers of a system's API must bring.
+const fn token(section: Section) -> Setting {
+    Setting {
+        name: "token",
+        place: Place::Only(section),
+        kind: Kind::Secret,
+        default: None,
+        own_defaults: &[],
+        older: &[],
+        doc: "What callers of the API must bring, as `Authorization: Bearer …`. Only from the environment.",
+    }
 }
 
 /// The settings, in the order in which they are shown.
@@ -244,15 +260,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         older: &[],
         doc: "Who is offered transactions: `NAME=URL`, several with commas, such as `relay-1=http://127.0.0.1:8190/api/submit/tx`. The same on every node.",
     },
-    Setting {
-        name: "token",
-        place: Place::Only(Section::Mempool),
-        kind: Kind::Secret,
-        default: None,
-        own_defaults: &[],
-        older: &[],
-        doc: "What callers of the API must bring, as `Authorization: Bearer …`. Only from the environment.",
-    },
+    token(Section::Mempool),
     only(
         Section::Docket,
         "counter_ttl",
@@ -284,6 +292,48 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "5000",
         &[older(Section::Docket, "CALL_LIMIT_PER_HOUR", Via::Environment, Meaning::Same)],
         "Calls that the API allows in an hour.",
+    ),
+    only(
+        Section::Swarm,
+        "listen",
+        Kind::Text,
+        "127.0.0.1:8095",
+        &[],
+        "Where `keyplane swarm serve` serves its API. An address that other machines reach needs a `token`.",
+    ),
+    token(Section::Swarm),
+    only(
+        Section::Swarm,
+        "agent_lease",
+        LEASE,
+        "90s",
+        &[],
+        "How long an agent is waited for after its last sign of life. All that work on the same swarms have the same.",
+    ),
+    only(
+        Section::Swarm,
+        "task_lease",
+        LEASE,
+        "90s",
+        &[],
+        "How long a claimed task is waited for after the last sign of life of its holder; then another may claim it. All that work \
+         on the same swarms have the same.",
+    ),
+    only(
+        Section::Swarm,
+        "checkpoint_interval",
+        Kind::Duration { least: SECOND, most: HOUR, off: false, bare: false },
+        "30s",
+        &[],
+        "Between two checkpoints of a swarm in which something happens.",
+    ),
+    only(
+        Section::Swarm,
+        "keep_finished",
+        Kind::Duration { least: SECOND, most: DAY, off: false, bare: false },
+        "10m",
+        &[],
+        "How long a swarm that has ended can still be looked at. Its last checkpoint stays for seven days.",
     ),
 ];
 

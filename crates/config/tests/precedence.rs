@@ -102,6 +102,12 @@ market command_timeout = 100ms (default)
 market connect_timeout = 500ms (default)
 market namespace = (none) (default)
 swarm namespace = (none) (default)
+swarm listen = 127.0.0.1:8095 (default)
+swarm token = (not set) (default)
+swarm agent_lease = 90s (default)
+swarm task_lease = 90s (default)
+swarm checkpoint_interval = 30s (default)
+swarm keep_finished = 10m (default)
 sequencer namespace = (none) (default)";
     assert_eq!(told.join("\n"), expected);
 }

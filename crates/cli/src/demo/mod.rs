@@ -46,7 +46,8 @@ async fn walk(lasts: Duration, output: &Output) -> Result<(), Failure> {
     one_step(&depot, output).await?;
     refusals(&depot, output).await?;
     board::show(&depot, lasts, port, output).await?;
-    mempool(&store, lasts, port, output).await
+    mempool(&store, lasts, port, output).await?;
+    swarm(&store, lasts, port, output).await
 }
 
 /// The same contract language, a whole system.
@@ -65,6 +66,25 @@ async fn mempool(store: &Store, lasts: Duration, port: u16, output: &Output) -> 
 
 #[cfg(not(feature = "mempool"))]
 async fn mempool(_: &Store, _: Duration, _: u16, _: &Output) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// And another.
+#[cfg(feature = "swarm")]
+async fn swarm(store: &Store, lasts: Duration, port: u16, output: &Output) -> Result<(), Failure> {
+    if lasts.is_zero() {
+        return Ok(());
+    }
+    heading("6  Another system", "two hundred agents that lose no update", output)?;
+    output.line(format!(
+        "   {FAINT}{}{FAINT:#}\n   {KEY}redis-cli -p {port} --scan --pattern 'swarm:*:checkpoints'{KEY:#}  {FAINT}finds it, and redis-cli HGETALL shows its header{FAINT:#}",
+        crate::swarm::sim::STORY
+    ))?;
+    crate::swarm::sim::in_demo(store, lasts, output).await
+}
+
+#[cfg(not(feature = "swarm"))]
+async fn swarm(_: &Store, _: Duration, _: u16, _: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
@@ -137,6 +157,7 @@ fn outro(output: &Output) -> Result<(), Failure> {
         ("keyplane keys doc swarm", "a contract as a page"),
         ("keyplane keys acl --schema sequencer", "ACL users from owners"),
         ("keyplane mempool run", "a node of a shared mempool, with its API"),
+        ("keyplane swarm sim", "a thousand agents in one swarm"),
         ("keyplane store", "this store, kept in a folder, on a port"),
     ] {
         output.line(format!("  {KEY}{line:<42}{KEY:#} {FAINT}{what}{FAINT:#}"))?;

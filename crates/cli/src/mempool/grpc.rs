@@ -16,7 +16,9 @@ impl Door {
     /// No door where no address is set.
     pub(super) async fn bind(serve: &Serve, site: &Site) -> Result<Self, Failure> {
         match serve.grpc.as_deref().or(site.own.grpc.as_deref()) {
-            Some(address) => Ok(Self(Some(super::serve::bind(address, site).await?.http2()))),
+            Some(address) => {
+                Ok(Self(Some(crate::door::bind(address, site.own.token.as_ref()).await?.http2())))
+            }
             None => Ok(Self(None)),
         }
     }

@@ -9,17 +9,17 @@ pub(crate) mod sim;
 mod submit;
 mod tail;
 
-use keyplane_config::{HashTags, MempoolSettings, Section, Source};
+use keyplane_config::{MempoolSettings, Section};
 use keyplane_key::Naming;
 use keyplane_mempool::state::{OpenError, ReadError};
 use keyplane_mempool::{Pool, Settings};
 use keyplane_store::Store;
 
-use crate::args::{Given, Mempool, Whose};
+use crate::args::{Given, Mempool};
 use crate::outcome::{Failure, Kind, Outcome};
 use crate::output::Output;
 use crate::session;
-use crate::settings;
+use crate::site::more;
 
 pub(crate) fn run(command: &Mempool, given: &Given, output: &Output) -> Result<Outcome, Failure> {
     if let Mempool::Run(serve) = command {
@@ -63,29 +63,8 @@ impl Site {
     }
 
     async fn at(given: &Given, otherwise: Option<&str>) -> Result<Self, Failure> {
-        let target = settings::target(&Whose { system: Some("mempool".to_owned()) }, given)?;
-        let unread = |error: Box<keyplane_config::Error>| settings::first_of(&error);
-        let config = settings::load(given).map_err(unread)?;
-        let own = config.section(Section::Mempool).store().map_err(|error| settings::first_of(&error))?;
-        let url = match otherwise {
-            Some(url) if target.url_source == Source::Default => {
-                url.parse().map_err(|error| Failure::new(format!("{url}: {error}")))?
-            }
-            _ => target.url,
-        };
-        let shown = url.to_string();
-        let store = Store::connect(url, target.options).await.map_err(|error| {
-            Failure::new(format!("cannot open the store {shown}: {error}"))
-                .of(Kind::Unreachable)
-                .help("keyplane doctor --system mempool says more")
-        })?;
-        let hash_tags = match own.hash_tags {
-            HashTags::On => true,
-            HashTags::Off => false,
-            _ => store.is_cluster(),
-        };
-        let naming = Naming::new(own.namespace.clone(), hash_tags)
-            .map_err(|error| Failure::new(format!("the namespace cannot be used: {error}")))?;
+        let crate::site::Site { store, naming, config } =
+            crate::site::Site::of(Section::Mempool, given, otherwise).await?;
         let own = config.mempool();
         Ok(Self { store, naming, settings: chosen(&own), own })
     }
@@ -117,9 +96,9 @@ fn unopened(error: &OpenError) -> Failure {
 /// The store failed while it was asked.
 fn unread(error: impl Into<ReadError>) -> Failure {
     match error.into() {
-        ReadError::Store(error) => Failure::new(error.to_string())
-            .of(Kind::Unreachable)
-            .help("keyplane doctor --system mempool says more"),
+        ReadError::Store(error) => {
+            Failure::new(error.to_string()).of(Kind::Unreachable).help(more(Section::Mempool))
+        }
         error => Failure::new(error.to_string()),
     }
 }

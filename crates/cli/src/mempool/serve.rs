@@ -1,26 +1,25 @@
 //! `keyplane mempool run`: a node and its API.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use keyplane_http::{Listen, Options, Server, Token, router};
+use keyplane_http::{Options, router};
 use keyplane_mempool::Node;
 use keyplane_mempool::api::Api;
 use keyplane_mempool::ports::{NotASubmitPeer, Peer as _, SubmitPeer};
-use tracing_subscriber::filter::LevelFilter;
 
 use super::grpc::Door;
 use super::{Site, unopened};
 use crate::args::{Given, Serve};
+use crate::door;
 use crate::outcome::{Failure, Outcome};
 use crate::output::{KEY, Output, STRONG};
 use crate::session;
 
 pub(super) async fn run(serve: &Serve, given: &Given, output: &Output) -> Result<Outcome, Failure> {
-    let level: LevelFilter = serve.log.parse().unwrap_or(LevelFilter::INFO);
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false).init();
+    door::log(&serve.log);
     let site = Site::open(given).await?;
-    let server = bind(serve.listen.as_deref().unwrap_or(&site.own.listen), &site).await?;
+    let listen = serve.listen.as_deref().unwrap_or(&site.own.listen);
+    let server = door::bind(listen, site.own.token.as_ref()).await?;
     let grpc = Door::bind(serve, &site).await?;
     let peers = peers(if serve.peers.is_empty() { &site.own.peers } else { &serve.peers })?;
     let pool = site.pool()?;
@@ -59,19 +58,4 @@ fn peers(texts: &[String]) -> Result<Vec<SubmitPeer>, Failure> {
         peers.push(peer);
     }
     Ok(peers)
-}
-
-/// One rule for every door of a node: loopback, or a token.
-pub(super) async fn bind(text: &str, site: &Site) -> Result<Server, Failure> {
-    let address: SocketAddr = text.parse().map_err(|_| {
-        Failure::new(format!("`{text}` is not an address"))
-            .help("an address and a port, such as 127.0.0.1:8090")
-    })?;
-    let token = site.own.token.as_ref().map(|token| Token::new(token.reveal())).transpose();
-    let token = token.map_err(|error| Failure::new(error.to_string()))?;
-    let listen = match token {
-        Some(token) => Listen::guarded(address, token),
-        None => Listen::open(address),
-    };
-    Server::bind(listen).await.map_err(|error| Failure::new(error.to_string()))
 }

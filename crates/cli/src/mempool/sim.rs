@@ -1,6 +1,5 @@
 //! `keyplane mempool sim`: three nodes share a pool while the chain forks and the watcher is stopped.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 #[cfg(feature = "embedded")]
@@ -11,22 +10,15 @@ use keyplane_mempool::run::{Picture, Sim};
 #[cfg(feature = "embedded")]
 use keyplane_store::Store;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 use super::{Site, unopened, unread};
 use crate::args::Given;
+use crate::live::{self, Shown, bar};
 use crate::outcome::{Failure, Outcome};
 use crate::output::{FAINT, KEY, NAME, Output, STRONG};
 
-/// Between pictures on a terminal; elsewhere a line per second is enough.
-const FRAME: Duration = Duration::from_millis(200);
-const LINE: Duration = Duration::from_secs(1);
-
 /// What is to be seen.
 pub(crate) const STORY: &str = "A block every second; the chain forks; the watcher is stopped every nine seconds, and another takes over.";
-
-/// News that fit under the picture.
-const NEWS: usize = 8;
 
 pub(super) async fn run(lasts: Duration, given: &Given, output: &Output) -> Result<Outcome, Failure> {
     let site = Site::open_or_in_memory(given).await?;
@@ -47,30 +39,23 @@ pub(crate) async fn in_demo(store: &Store, lasts: Duration, output: &Output) -> 
     show(&sim, lasts, output).await.map(|_| ())
 }
 
-/// Draws it, or tells it line by line.
 async fn show(sim: &Sim, lasts: Duration, output: &Output) -> Result<Outcome, Failure> {
-    let drawn = !output.json && std::io::stdout().is_terminal();
-    let end = Instant::now() + lasts;
-    let mut lines = 0;
-    while Instant::now() < end {
-        sleep(if drawn { FRAME } else { LINE }).await;
-        let picture = sim.picture().await.map_err(unread)?;
-        if output.json {
-            output.record(&as_json(&picture))?;
-        } else if drawn {
-            let text = board(&picture);
-            output.text(&format!("{}{text}", over(lines)))?;
-            lines = text.lines().count();
-        } else {
-            output.line(summary(&picture))?;
-        }
-    }
+    live::show(lasts, output, async || sim.picture().await.map_err(unread)).await?;
     Ok(Outcome::Fine)
 }
 
-/// Back to the first line of the picture before, and everything below it gone.
-fn over(lines: usize) -> String {
-    if lines == 0 { String::new() } else { format!("\x1b[{lines}A\x1b[J") }
+impl Shown for Picture {
+    fn board(&self) -> String {
+        board(self)
+    }
+
+    fn summary(&self) -> String {
+        summary(self)
+    }
+
+    fn as_json(&self) -> Value {
+        as_json(self)
+    }
 }
 
 fn board(picture: &Picture) -> String {
@@ -102,16 +87,7 @@ fn board(picture: &Picture) -> String {
         .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
         .collect();
     text += &format!("  {FAINT}{}{FAINT:#}\n\n", totals.join(", "));
-    for news in picture.news.iter().rev().take(NEWS).rev() {
-        text += &format!("  {FAINT}{:>5.1} s{FAINT:#}  {}\n", news.at.as_secs_f64(), news.what);
-    }
-    text
-}
-
-/// Longer with every doubling: ten and ten thousand fit on one line.
-fn bar(count: u64) -> String {
-    let length = (64 - count.leading_zeros()) * 3;
-    "▇".repeat(length as usize)
+    text + &live::news(picture.news.iter().map(|news| (news.at, news.what.as_str())))
 }
 
 fn summary(picture: &Picture) -> String {

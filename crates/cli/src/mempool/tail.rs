@@ -34,7 +34,8 @@ pub(super) async fn run(
     let mut left = count.unwrap_or(u64::MAX);
     while left > 0 {
         let batch = tail.next(BATCH.min(left), WAIT).await.map_err(unread)?;
-        for (place, event) in batch.events.iter().enumerate() {
+        // One entry may hold several.
+        for (place, event) in batch.events.iter().enumerate().take(left.try_into().unwrap_or(usize::MAX)) {
             for (_, gap) in batch.gaps.iter().filter(|(before, _)| *before == place) {
                 tell_gap(*gap, output)?;
             }
