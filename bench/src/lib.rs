@@ -2,6 +2,7 @@
 //!
 //! This library holds what they share: the five contracts, realistic keys, and synthetic contracts of any size.
 
+pub mod rig;
 pub mod sides;
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,9 +134,21 @@ pub fn cpu_seconds_of(pid: u32) -> f64 {
 /// than a tick. Redis runs all commands there.
 #[must_use]
 pub fn main_thread_seconds_of(pid: u32) -> f64 {
-    let told = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
-    let nanos = told.split(' ').next().and_then(|text| text.parse::<f64>().ok());
-    nanos.map_or_else(|| cpu_seconds_of(pid), |nanos| nanos / 1e9)
+    scheduled(format!("/proc/{pid}/schedstat").as_ref()).unwrap_or_else(|| cpu_seconds_of(pid))
+}
+
+/// Time of all threads of this process so far, as fine. Threads that have ended are not in it.
+#[must_use]
+pub fn own_seconds() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let times: Option<Vec<f64>> = threads.map(|thread| scheduled(&thread.path().join("schedstat"))).collect();
+    times.filter(|times| !times.is_empty()).map_or_else(cpu_seconds, |times| times.iter().sum())
+}
+
+/// Seconds that a thread has run, as the kernel's scheduler has counted.
+fn scheduled(path: &Path) -> Option<f64> {
+    let told = std::fs::read_to_string(path).ok()?;
+    told.split(' ').next()?.parse::<f64>().ok().map(|nanos| nanos / 1e9)
 }
 
 /// The one in the middle.

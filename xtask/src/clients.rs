@@ -1,4 +1,4 @@
-//! Clients that others wrote, for the tests, where they can be had: redis-py and ioredis.
+//! Clients that others wrote, for the tests, where they can be had: redis-py, ioredis, and the one of the Model Context Protocol.
 
 use std::env;
 use std::fs::{self, File};
@@ -16,6 +16,7 @@ pub(crate) const VARIABLE: &str = "KEYPLANE_TEST_CLIENTS";
 
 const REDIS_PY: &str = "redis==8.1.0";
 const IOREDIS: &str = "ioredis@6.0.0";
+const MCP: &str = "mcp==2.3.0";
 
 /// Without a network this is a note, so it should be a quick one.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
@@ -27,7 +28,7 @@ pub(crate) fn find(place: &Place) -> Result<PathBuf> {
         return Ok(named.into());
     }
     // Other versions are another folder.
-    let folder = place.own_dir().join(format!("clients-{REDIS_PY}-{IOREDIS}"));
+    let folder = place.own_dir().join(format!("clients-{REDIS_PY}-{IOREDIS}-{MCP}"));
     if !folder.exists() {
         fetch(&folder)?;
     }
@@ -43,7 +44,7 @@ fn fetch(folder: &Path) -> Result<()> {
     fs::create_dir_all(&begun)?;
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "--no-input", "--retries", "1", "install", "--no-compile", "--target"]);
-    run(pip.arg(begun.join("python")).arg(REDIS_PY), &begun)?;
+    run(pip.arg(begun.join("python")).args([REDIS_PY, MCP]), &begun)?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--prefix"]);
     run(npm.arg(begun.join("node")).arg(IOREDIS), &begun)?;

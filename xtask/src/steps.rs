@@ -18,9 +18,12 @@ const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 const BENCH_LIMIT: Duration = Duration::from_secs(60 * 60);
 
+/// The longest, two hundred rounds, takes twenty minutes of one core.
+const LONG_TEST_LIMIT: Duration = Duration::from_secs(60 * 60);
+
 /// The crates with their targets and the folder whose files these begin with, fifteen minutes in all. The limit leaves room
 /// for the build.
-const FUZZ_TARGETS: [(&str, &str, &str); 9] = [
+const FUZZ_TARGETS: [(&str, &str, &str); 11] = [
     ("crates/schema", "contract", "tests/bad"),
     ("crates/schema", "tables", "fuzz/tables"),
     ("crates/schema", "matcher", "fuzz/keys"),
@@ -30,8 +33,10 @@ const FUZZ_TARGETS: [(&str, &str, &str); 9] = [
     ("crates/engine", "log", "fuzz/logs"),
     ("systems/mempool", "tx", "fuzz/txs"),
     ("systems/mempool", "records", "fuzz/records"),
+    ("systems/swarm", "saved", "fuzz/saved"),
+    ("systems/swarm", "export", "fuzz/exports"),
 ];
-const FUZZ_SECONDS: u64 = 100;
+const FUZZ_SECONDS: u64 = 82;
 const FUZZ_LIMIT: Duration = Duration::from_secs(FUZZ_SECONDS + 15 * 60);
 /// An input that takes longer than this is a blow-up, even in a slow build on a busy machine.
 const FUZZ_INPUT_SECONDS: u64 = 10;
@@ -41,7 +46,7 @@ const SKIPS_VARIABLE: &str = "KEYPLANE_SKIPS";
 
 /// Everything, also what the binary has only on request. One set of features in all steps, so that they share one build.
 /// The binary without it is linted and built by `clippy` and `generated`.
-const ALL_OF_IT: [&str; 4] = ["--workspace", "--features", "keyplane/grpc", "--locked"];
+const ALL_OF_IT: [&str; 4] = ["--workspace", "--features", "keyplane/grpc,keyplane/mcp", "--locked"];
 
 /// One named part of the test.
 pub(crate) struct Step {
@@ -84,10 +89,11 @@ pub(crate) const ALL: &[Step] = &[
         run: |setup| {
             let strict = ["--all-targets", "--", "-D", "warnings"];
             setup.cargo(&[&["clippy"][..], &ALL_OF_IT, &strict].concat())?;
-            // The contracts alone, which need no C compiler; and the mempool without its gRPC.
+            // The contracts alone, which need no C compiler; and each system without its heavier doors.
             let least = ["clippy", "-p", "keyplane", "--no-default-features", "--locked"];
             setup.cargo(&[&least[..], &["--", "-D", "warnings"]].concat())?;
-            setup.cargo(&[&least[..], &["--features", "mempool", "--", "-D", "warnings"]].concat())
+            setup.cargo(&[&least[..], &["--features", "mempool", "--", "-D", "warnings"]].concat())?;
+            setup.cargo(&[&least[..], &["--features", "swarm", "--", "-D", "warnings"]].concat())
         },
     },
     Step {
@@ -129,7 +135,7 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[Need::Redis],
         run: |setup| {
             setup.run(cargo().args(["bench", "-p", "keyplane-bench", "--locked"]), BENCH_LIMIT)?;
-            for program in ["store", "listener", "engine", "record", "lease", "mempool"] {
+            for program in ["store", "listener", "engine", "record", "lease", "mempool", "swarm"] {
                 let run = ["run", "--release", "-p", "keyplane-bench", "--locked", "--bin", program];
                 setup.run(cargo().args(run), BENCH_LIMIT)?;
             }
@@ -182,6 +188,19 @@ pub(crate) const ALL: &[Step] = &[
             setup.one_test("keyplane", "mempool", &["killed_nodes"], &processes)?;
             setup.one_test("keyplane", "mempool", &["away_for"], &[("KEYPLANE_TEST_AWAY", "30")])?;
             setup.one_test("keyplane-mempool", "rounds", &["every"], &[("KEYPLANE_TEST_ROUNDS", "200")])
+        },
+    },
+    Step {
+        name: "swarm",
+        about: "a swarm through crashes, fifty rounds in simulated time, ten with processes; half as many in which all is lost but \
+                the checkpoints; a thousand writers on one swarm",
+        long: true,
+        needs: &[Need::Redis],
+        run: |setup| {
+            let many = [("KEYPLANE_TEST_WRITERS", "1000"), ("KEYPLANE_TEST_UPDATES", "100")];
+            setup.one_test("keyplane-swarm", "suite", &["of_many_writers"], &many)?;
+            setup.one_test("keyplane", "swarm", &["killed"], &[("KEYPLANE_TEST_ROUNDS", "10")])?;
+            setup.one_test("keyplane-swarm", "rounds", &[], &[("KEYPLANE_TEST_ROUNDS", "50")])
         },
     },
     Step {
@@ -290,7 +309,7 @@ impl Setup<'_> {
     ) -> Result<Outcome> {
         let mut command = cargo();
         command.args(["test", "-p", package, "--test", test, "--locked", "--", "--nocapture"]).args(words);
-        self.run(command.envs(variables.iter().copied()), STEP_LIMIT)
+        self.run(command.envs(variables.iter().copied()), LONG_TEST_LIMIT)
     }
 
     fn run(&self, command: &mut Command, limit: Duration) -> Result<Outcome> {
@@ -406,7 +425,7 @@ mod tests_of_steps {
         assert_eq!(names(choose(false, None)), short);
         assert_eq!(
             names(choose(true, None)),
-            [&short[..], &["bench", "engine", "kill", "soak", "churn", "rounds", "fuzz"]].concat()
+            [&short[..], &["bench", "engine", "kill", "soak", "churn", "rounds", "swarm", "fuzz"]].concat()
         );
         assert_eq!(names(choose(false, Some("fuzz"))), ["fuzz"]);
     }

@@ -8,8 +8,8 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashMap;
-use std::process::Command;
 
+use keyplane_bench::rig::redis_benchmark;
 use keyplane_bench::sides::{cpu_seconds_of, median};
 use keyplane_key::Naming;
 use keyplane_kit::lease::Lease;
@@ -44,17 +44,9 @@ impl Rig {
         let mut admin = self.server.admin();
         let _: () = redis::cmd("CONFIG").arg("RESETSTAT").query(&mut admin).unwrap();
         let before = cpu_seconds_of(self.server.pid());
-        let (port, count) = (self.server.port().to_string(), self.requests.to_string());
-        let output = Command::new("redis-benchmark")
-            .args(["-p", &port, "-n", &count, "-c", "50", "-P", "1", "--csv"])
-            .args(words)
-            .output()
-            .expect("redis-benchmark");
+        let options = ["-c", "50", "-P", "1"];
+        let rate = redis_benchmark(self.server.port(), self.requests, &options, words).rate;
         let cpu = (cpu_seconds_of(self.server.pid()) - before) / self.requests as f64 * 1e6;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        // The command stands in the first column, and may hold commas.
-        let fields: Vec<&str> = text.lines().last().expect("a line").split("\",\"").collect();
-        let rate = fields[1].trim_matches('"').parse().expect("a rate, by redis-benchmark");
         Round { rate, cpu, script: self.counted(&words[0]) }
     }
 

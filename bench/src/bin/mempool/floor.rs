@@ -6,12 +6,10 @@
 //! And once each request alone: redis-benchmark sends both. It puts another number into the hash, the names and the input of every
 //! request, so each is a new transaction; the numbers of one request differ from each other, which the script cannot see.
 
-use std::process::Command;
+use keyplane_bench::rig::{Cost, Rig, redis_benchmark, spread, verdict};
 
-use keyplane_bench::sides::main_thread_seconds_of;
-
+use crate::TASKS;
 use crate::ours;
-use crate::{Cost, Rig, TASKS, spread, verdict};
 
 const REQUESTS: usize = 32_000;
 
@@ -130,19 +128,11 @@ async fn request(rig: &Rig) -> Vec<String> {
 fn benchmark(rig: &Rig, words: &[String], accepted: &str) -> Cost {
     let mut admin = rig.server.admin();
     empty(rig);
-    let _: () = redis::cmd("CONFIG").arg("RESETSTAT").query(&mut admin).unwrap();
-    let before = main_thread_seconds_of(rig.server.pid());
-    let (port, count) = (rig.server.port().to_string(), REQUESTS.to_string());
-    let output = Command::new("redis-benchmark")
-        .args(["-p", &port, "-n", &count, "-c", "50", "-P", "1", "-r", "2000000000", "--csv"])
-        .args(words)
-        .output()
-        .expect("redis-benchmark");
-    let cpu = main_thread_seconds_of(rig.server.pid()) - before;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // The command stands in the first column, and may hold commas.
-    let fields: Vec<&str> = text.lines().last().expect("a line").split("\",\"").collect();
-    let rate = fields[1].trim_matches('"').parse().expect("a rate, by redis-benchmark");
+    rig.reset_counts();
+    let before = rig.cpu();
+    let options = ["-c", "50", "-P", "1", "-r", "2000000000"];
+    let rate = redis_benchmark(rig.server.port(), REQUESTS, &options, words).rate;
+    let cpu = rig.cpu() - before;
     let each = REQUESTS as f64;
     if words[1] == accepted {
         // Numbers are drawn, so a few come twice.

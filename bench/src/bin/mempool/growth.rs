@@ -1,10 +1,11 @@
 //! What an operation costs the server with a thousand transactions in the pool and with fifty thousand.
 
+use keyplane_bench::rig::{Cost, Rig, verdict};
 use keyplane_bench::sides::median;
 use keyplane_mempool::{Pool, TxHash};
 
 use crate::ours::{self, Chain};
-use crate::{Cost, LARGE, Rig, SMALL, TASKS, verdict};
+use crate::{LARGE, SMALL, TASKS};
 
 /// Operations per round. The small pool grows by half while it receives them.
 const RECEIPTS: usize = 500;

@@ -1,10 +1,11 @@
 //! The pool against the command sequences of the original.
 
+use keyplane_bench::rig::{Rig, spread, verdict};
 use keyplane_mempool::{Pool, TxHash};
 
 use crate::ours::{self, Chain};
 use crate::seed::{self, Hash, Seed};
-use crate::{LARGE, Rig, SMALL, spread, verdict};
+use crate::{LARGE, SMALL};
 
 /// Operations per round: enough to time, few enough that the pools keep their size.
 const RECEIPTS: usize = 512;
