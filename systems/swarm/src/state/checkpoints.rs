@@ -8,6 +8,7 @@ use keyplane_kit::checkpoint::{Cadence, Kept, Next, RecordHash, Retention, Snaps
 use keyplane_store::Reply;
 
 use super::capture::Capture;
+use super::chains::Chain;
 use super::error::OpError;
 use super::outcome::Told;
 use super::records::HEADER;
@@ -69,17 +70,6 @@ pub struct Checkpoint {
     /// It is kept until it is unpinned.
     pub pinned: bool,
     pub(super) chunks: u64,
-}
-
-/// What is known in this process of the newest chain of a swarm: an increment then reads what changed, and nothing else.
-#[derive(Debug, Clone)]
-pub(super) struct Chain {
-    pub(super) newest: CheckpointId,
-    pub(super) seq: u64,
-    pub(super) hashes: BTreeMap<String, RecordHash>,
-    pub(super) increments: u64,
-    /// When its full link was made, in Unix milliseconds.
-    pub(super) full_at: Option<u64>,
 }
 
 /// A checkpoint that is about to be stored.
@@ -270,8 +260,7 @@ impl Swarms {
 
     /// The chain that ends with this one, from memory or loaded; `None` if it cannot be trusted: then a full one is due.
     async fn chain(&self, swarm: &SwarmId, id: &CheckpointId, seq: u64) -> Result<Option<Chain>, OpError> {
-        let remembered =
-            self.chains().get(swarm).filter(|chain| chain.newest == *id && chain.seq == seq).cloned();
+        let remembered = self.0.chains.ending_with(swarm, id, seq);
         if remembered.is_some() {
             return Ok(remembered);
         }
@@ -296,7 +285,7 @@ impl Swarms {
             increments,
             full_at,
         };
-        self.chains().insert(swarm.clone(), chain);
+        self.0.chains.put(swarm, chain);
     }
 
     /// `None` if another checkpoint came first, or a recovery: if the header's `recovery` is not as it was seen.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod capture;
+mod chains;
 mod checkpoints;
 mod children;
 mod consensus;
@@ -27,7 +28,7 @@ mod tasks;
 mod touched;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use keyplane_key::{Arg, Naming};
@@ -55,7 +56,7 @@ pub use recover::{From, Recovered};
 pub use swarm::{NewSwarm, SwarmChange, SwarmView};
 pub use tasks::{Claim, Claimed, NewTask};
 
-use checkpoints::Chain;
+use chains::Chains;
 use indexes::Indexes;
 use names::Names;
 use outcome::Told;
@@ -109,8 +110,7 @@ struct Inner {
     most: u64,
     /// Lines of a roster.
     most_listed: u64,
-    /// Newest chains of checkpoints, as this process knows them.
-    chains: Mutex<HashMap<SwarmId, Chain>>,
+    chains: Chains,
     /// Samples of a metric.
     most_samples: u64,
     headers: Records,
@@ -136,7 +136,7 @@ impl Swarms {
             round_fields: Fields::of(&coordinator, &keys::info::CONSENSUS)?,
             most: coordinator.most_members("events").unwrap_or(10_000),
             most_listed: 1000,
-            chains: Mutex::default(),
+            chains: Chains::default(),
             checkpointer: component("checkpointer")?,
             most_samples: metrics.most_members("performance").unwrap_or(10_000),
             headers: Records::of(&janitor, &keys::info::SWARM)?,
@@ -166,10 +166,6 @@ impl Swarms {
 
     fn names(&self, swarm: &SwarmId) -> Result<Names, OpError> {
         Names::new(&self.0.keyspace, swarm)
-    }
-
-    fn chains(&self) -> MutexGuard<'_, HashMap<SwarmId, Chain>> {
-        self.0.chains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies the notes of all swarms that were changed through this process: how many notes. For processes that end before

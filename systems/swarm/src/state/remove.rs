@@ -46,6 +46,7 @@ impl Swarms {
         // Whether it was there or not: once it is gone, nothing is left that the lock keeps.
         self.forget_lock(swarm).await?;
         let removed = removed?;
+        self.0.chains.forget(swarm);
         self.feed(swarm).await?;
         Ok(Some(removed))
     }
