@@ -168,6 +168,15 @@ pub fn decode(stored: &[u8], most: usize) -> Result<Cow<'_, [u8]>, DecodeError> 
         Codec::Plain if payload.len() > most => Err(DecodeError::TooLarge { most }),
         Codec::Plain => Ok(Cow::Borrowed(payload)),
         Codec::Zstd => {
+            // What says how large it is unfolds in one go.
+            match zstd::bulk::Decompressor::upper_bound(payload) {
+                Some(size) if size > most => return Err(DecodeError::TooLarge { most }),
+                Some(size) => {
+                    let value = zstd::bulk::decompress(payload, size);
+                    return value.map(Cow::Owned).map_err(|error| damaged(codec, &error));
+                }
+                None => {}
+            }
             let reader = zstd::stream::read::Decoder::with_buffer(payload);
             let reader = reader.map_err(|error| damaged(codec, &error))?;
             unfold(codec, reader, payload.len(), most).map(Cow::Owned)

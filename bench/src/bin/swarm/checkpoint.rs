@@ -12,7 +12,7 @@ use std::future::Future;
 use std::time::Instant;
 
 use keyplane_bench::rig::{Rig, spread, verdict};
-use keyplane_bench::sides::own_seconds;
+use keyplane_bench::sides::{main_thread_seconds_of, own_seconds};
 use keyplane_swarm::keys::CheckpointId;
 use keyplane_swarm::state::{AgentChange, Checkpoint, CheckpointOptions};
 use keyplane_swarm::{AgentId, SwarmId};
@@ -156,8 +156,9 @@ impl Sides<'_> {
 
     async fn put(&self, full: bool, measured: &mut Measured) -> Checkpoint {
         let options = CheckpointOptions { full, ..CheckpointOptions::default() };
-        let (made, took) = self.timed(self.fleet.swarms.checkpoint(self.swarm, &options, BY)).await;
-        let made = made.unwrap();
+        let (swarms, swarm) = (self.fleet.swarms.clone(), self.swarm.clone());
+        let put = async move { swarms.checkpoint(&swarm, &options, BY).await.unwrap() };
+        let (made, took) = self.timed(put).await;
         measured.add(if full { Step::Full } else { Step::Increment }, took);
         let key = self.fleet.keyspace.recovery(self.swarm, &CheckpointId::new(&made.id).unwrap());
         let mut usage = redis::cmd("MEMORY");
@@ -168,22 +169,29 @@ impl Sides<'_> {
 
     /// Verified, and every field of every record looked at: the peers' are in dictionaries.
     async fn load(&self, step: Step, measured: &mut Measured) {
-        let load = async {
-            let loaded = self.fleet.swarms.load_newest(self.swarm).await.unwrap().expect("there is one");
+        let (swarms, swarm) = (self.fleet.swarms.clone(), self.swarm.clone());
+        let load = async move {
+            let loaded = swarms.load_newest(&swarm).await.unwrap().expect("there is one");
             let fields: usize = loaded.state.iter().map(|(_, body)| body.fields().count()).sum();
             assert!(loaded.passed_over.is_empty() && fields > loaded.state.len());
-            loaded.state.len() as u64
+            loaded
         };
-        let (records, took) = self.timed(load).await;
-        assert_eq!(records, self.records(), "all of it");
+        let (loaded, took) = self.timed(load).await;
+        assert_eq!(loaded.state.len() as u64, self.records(), "all of it");
         measured.add(step, took);
     }
 
-    async fn timed<T>(&self, work: impl Future<Output = T>) -> (T, Took) {
-        let (start, own, server) = (Instant::now(), own_seconds(), self.rig.cpu());
-        let done = work.await;
-        let seconds = start.elapsed().as_secs_f64();
-        (done, Took { seconds, client: own_seconds() - own, server: self.rig.cpu() - server })
+    /// In a task of its own, as a server's are: on the thread of `main` every answer would have to wake that first.
+    async fn timed<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> (T, Took) {
+        let pid = self.rig.server.pid();
+        let timed = async move {
+            let (start, own, server) = (Instant::now(), own_seconds(), main_thread_seconds_of(pid));
+            let done = work.await;
+            let seconds = start.elapsed().as_secs_f64();
+            let client = own_seconds() - own;
+            (done, Took { seconds, client, server: main_thread_seconds_of(pid) - server })
+        };
+        tokio::spawn(timed).await.unwrap()
     }
 
     async fn theirs(&mut self, saver: Saver, measured: &mut Measured) -> Result<(), Missing> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::MOST_BYTES;
 use super::snapshot::{Damaged, Snapshot};
 use super::state::{State, StateHash};
@@ -55,8 +57,37 @@ pub struct Loading {
 }
 
 impl Loading {
+    /// A whole chain, its full link first. Only the hash of the last is compared: it covers every record of the state that comes
+    /// out. Damage to a record that a later link replaces is not seen, and does no harm. Which link is broken, if one is,
+    /// [`add`](Self::add) tells.
+    pub fn whole<'l>(links: impl IntoIterator<Item = (&'l Link, &'l [u8])>) -> Result<Self, Broken> {
+        let mut loading = Self::default();
+        let mut last = None;
+        for (link, stored) in links {
+            loading.put(link, stored)?;
+            loading.last = Some(link.id.clone());
+            last = Some(link);
+        }
+        last.map_or(Ok(()), |link| loading.check(link))?;
+        Ok(loading)
+    }
+
     /// Adds the next link with what is stored of it. A broken one changes nothing.
     pub fn add(&mut self, link: &Link, stored: &[u8]) -> Result<(), Broken> {
+        let back = self.put(link, stored)?;
+        if let Err(broken) = self.check(link) {
+            match back {
+                Some(back) => self.state.apply(back),
+                None => self.state = State::default(),
+            }
+            return Err(broken);
+        }
+        self.last = Some(link.id.clone());
+        Ok(())
+    }
+
+    /// Adds a link that nobody has compared yet; what takes it back, unless it is the first.
+    fn put(&mut self, link: &Link, stored: &[u8]) -> Result<Option<Snapshot>, Broken> {
         match (&link.parent, &self.last) {
             (None, Some(_)) => return Err(Broken::First),
             (Some(parent), last) if last.as_ref() != Some(parent) => {
@@ -64,16 +95,20 @@ impl Loading {
             }
             _ => {}
         }
-        let snapshot = Snapshot::decode(&blob::decode(stored, MOST_BYTES)?)?;
+        let bytes = Bytes::from(blob::decode(stored, MOST_BYTES)?.into_owned());
+        if self.last.is_none() {
+            self.state = State::read(&bytes)?;
+            return Ok(None);
+        }
+        let snapshot = Snapshot::decode(bytes)?;
         let back = self.before(&snapshot);
         self.state.apply(snapshot);
+        Ok(Some(back))
+    }
+
+    fn check(&self, link: &Link) -> Result<(), Broken> {
         let found = self.state.hash();
-        if found != link.hash {
-            self.state.apply(back);
-            return Err(Broken::Hash { expected: link.hash, found });
-        }
-        self.last = Some(link.id.clone());
-        Ok(())
+        if found == link.hash { Ok(()) } else { Err(Broken::Hash { expected: link.hash, found }) }
     }
 
     /// What takes a snapshot back.
@@ -176,6 +211,10 @@ mod tests {
         assert_eq!(loading.last(), Some("c2"));
         let state = loading.finish();
         assert_eq!(state.full(), snapshot(&[("a", "2"), ("c", "2")], &[]));
+        let chain = chain();
+        let whole = Loading::whole(chain.iter().map(|(link, stored)| (link, stored.as_slice()))).unwrap();
+        assert_eq!(whole.last(), Some("c2"));
+        assert_eq!(whole.finish(), state);
     }
 
     #[test]
@@ -194,6 +233,31 @@ mod tests {
                 assert_eq!(loading.state, before, "link {broken}, bit {at}");
             }
         }
+    }
+
+    #[test]
+    fn whichever_bit_of_a_chain_is_turned_it_gives_the_state_that_was_saved_or_none() {
+        let chain = chain();
+        let whole = |stored: &[Vec<u8>]| {
+            let links = chain.iter().map(|(link, _)| link);
+            Loading::whole(links.zip(stored.iter().map(Vec::as_slice)))
+        };
+        let mut stored: Vec<Vec<u8>> = chain.iter().map(|(_, stored)| stored.clone()).collect();
+        let saved = whole(&stored).unwrap().finish();
+        let mut harmless = vec![0; chain.len()];
+        for at in 0..stored.len() {
+            for bit in 0..stored[at].len() * 8 {
+                stored[at][bit / 8] ^= 1 << (bit % 8);
+                if let Ok(loading) = whole(&stored) {
+                    assert_eq!(loading.finish(), saved, "link {at}, bit {bit}");
+                    harmless[at] += 1;
+                }
+                stored[at][bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+        // Of the first link `b`, and what `a` was, are gone in the end; nothing of the last one is.
+        assert!(harmless[0] > 0 && harmless[0] < stored[0].len() * 4, "{harmless:?}");
+        assert_eq!(harmless[2], 0);
     }
 
     #[test]

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+
 use super::snapshot::{Cursor, Damaged, put};
 
 /// Fields and values of a record, in the order of the fields' names and each once: the same record always has the same bytes.
+///
+/// Cheap to clone. One that was read from a snapshot shares its bytes, and keeps all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Body(Vec<u8>);
+pub struct Body(Bytes);
 
 impl Body {
     /// Of these fields, in any order. Of a name that comes twice the last counts.
@@ -23,12 +27,12 @@ impl Body {
             put(&mut bytes, field.as_ref());
             put(&mut bytes, value.as_ref());
         }
-        Self(bytes)
+        Self(bytes.into())
     }
 
     /// From bytes that others have written: only in the one order.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Damaged> {
-        let mut cursor = Cursor::new(bytes);
+    pub(super) fn read(bytes: Bytes) -> Result<Self, Damaged> {
+        let mut cursor = Cursor::new(&bytes);
         let mut before: Option<&[u8]> = None;
         for _ in 0..cursor.count(2)? {
             let field = cursor.bytes()?;
@@ -39,7 +43,7 @@ impl Body {
             cursor.bytes()?;
         }
         cursor.end()?;
-        Ok(Self(bytes.to_vec()))
+        Ok(Self(bytes))
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -94,7 +98,7 @@ mod tests {
             (one.text("status"), one.text("role"), one.text("type")),
             (Some("busy"), Some("coder"), None)
         );
-        assert_eq!(Body::read(one.bytes()), Ok(other));
+        assert_eq!(Body::read(Bytes::copy_from_slice(one.bytes())), Ok(other));
     }
 
     #[test]
@@ -104,7 +108,7 @@ mod tests {
         put(&mut bytes, b"");
         put(&mut bytes, b"a");
         put(&mut bytes, b"");
-        assert_eq!(Body::read(&bytes), Err(Damaged::Order));
+        assert_eq!(Body::read(bytes.into()), Err(Damaged::Order));
     }
 
     #[test]

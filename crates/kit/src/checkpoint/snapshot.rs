@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
+
 use super::record::Body;
 
 const MAGIC: [u8; 4] = *b"KPC\x01";
@@ -62,28 +64,44 @@ impl Snapshot {
         bytes
     }
 
-    /// From bytes that somebody has written.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Damaged> {
+    /// From bytes that somebody has written. The records share them.
+    pub fn decode(bytes: impl Into<Bytes>) -> Result<Self, Damaged> {
+        let bytes = bytes.into();
+        let parts = Parts::read(&bytes)?;
+        let record = |(name, body): (&str, &[u8])| Ok((name.to_owned(), Body::read(bytes.slice_ref(body))?));
+        let changed = parts.changed.into_iter().map(record).collect::<Result<_, _>>()?;
+        Ok(Self { changed, removed: parts.removed.into_iter().map(str::to_owned).collect() })
+    }
+}
+
+/// What a snapshot's bytes are made of: names that are in order, and bodies that nobody has looked into yet.
+#[derive(Debug)]
+pub(super) struct Parts<'b> {
+    pub(super) changed: Vec<(&'b str, &'b [u8])>,
+    removed: Vec<&'b str>,
+}
+
+impl<'b> Parts<'b> {
+    pub(super) fn read(bytes: &'b [u8]) -> Result<Self, Damaged> {
         let mut cursor = Cursor::new(bytes.strip_prefix(&MAGIC).ok_or(Damaged::Magic)?);
-        let mut snapshot = Self::default();
+        let mut parts = Self { changed: Vec::new(), removed: Vec::new() };
         for _ in 0..cursor.count(2)? {
             let name = cursor.name()?;
-            if snapshot.changed.last_key_value().is_some_and(|(last, _)| last.as_str() >= name) {
+            if parts.changed.last().is_some_and(|(last, _)| *last >= name) {
                 return Err(Damaged::Order);
             }
-            let body = Body::read(cursor.bytes()?)?;
-            snapshot.changed.insert(name.to_owned(), body);
+            parts.changed.push((name, cursor.bytes()?));
         }
         for _ in 0..cursor.count(1)? {
             let name = cursor.name()?;
-            let is_late = snapshot.removed.last().is_some_and(|last| last.as_str() >= name);
-            if is_late || snapshot.changed.contains_key(name) {
+            let is_late = parts.removed.last().is_some_and(|last| *last >= name);
+            if is_late || parts.changed.binary_search_by(|(changed, _)| (*changed).cmp(name)).is_ok() {
                 return Err(Damaged::Order);
             }
-            snapshot.removed.insert(name.to_owned());
+            parts.removed.push(name);
         }
         cursor.end()?;
-        Ok(snapshot)
+        Ok(parts)
     }
 }
 
@@ -164,14 +182,14 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(snapshot in snapshots()) {
-            prop_assert_eq!(Snapshot::decode(&snapshot.encode()), Ok(snapshot));
+            prop_assert_eq!(Snapshot::decode(snapshot.encode()), Ok(snapshot));
         }
 
         #[test]
         fn a_cut_or_longer_one_is_none(snapshot in snapshots(), at in any::<prop::sample::Index>()) {
             let bytes = snapshot.encode();
-            prop_assert!(Snapshot::decode(&bytes[..at.index(bytes.len())]).is_err());
-            prop_assert!(Snapshot::decode(&[bytes.as_slice(), b"\0"].concat()).is_err());
+            prop_assert!(Snapshot::decode(bytes[..at.index(bytes.len())].to_vec()).is_err());
+            prop_assert!(Snapshot::decode([bytes.as_slice(), b"\0"].concat()).is_err());
         }
 
         #[test]
@@ -179,7 +197,7 @@ mod tests {
             let mut bytes = snapshot.encode();
             let at = at.index(bytes.len());
             bytes[at] ^= 1_u8 << bit;
-            if let Ok(read) = Snapshot::decode(&bytes) {
+            if let Ok(read) = Snapshot::decode(bytes.clone()) {
                 prop_assert_eq!(read.encode(), bytes);
             }
         }
@@ -188,6 +206,6 @@ mod tests {
     #[test]
     fn a_count_of_what_is_not_there_takes_no_memory() {
         let bytes = [&MAGIC[..], &[0xff, 0xff, 0xff, 0x7f]].concat();
-        assert_eq!(Snapshot::decode(&bytes), Err(Damaged::Cut));
+        assert_eq!(Snapshot::decode(bytes), Err(Damaged::Cut));
     }
 }

@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::thread;
 
+use bytes::Bytes;
 use ring::digest::{Context, SHA256};
 
 use super::record::Body;
-use super::snapshot::Snapshot;
+use super::snapshot::{Damaged, Parts, Snapshot};
+
+/// A snapshot that takes several times as long to read as a thread takes to start.
+const WORTH_A_THREAD: usize = 128 << 10;
 
 /// SHA-256 over a record's name and its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,6 +82,9 @@ impl FromStr for StateHash {
     }
 }
 
+/// A record with its name and its hash.
+type Named = (String, (Body, RecordHash));
+
 /// All records as of one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
@@ -84,6 +92,24 @@ pub struct State {
 }
 
 impl State {
+    /// What a full snapshot holds, from its bytes. Hashes are most of what a load costs, so a second thread reads half of a
+    /// large one.
+    pub(super) fn read(bytes: &Bytes) -> Result<Self, Damaged> {
+        let changed = Parts::read(bytes)?.changed;
+        let (half, rest) =
+            changed.split_at(if bytes.len() < WORTH_A_THREAD { changed.len() } else { changed.len() / 2 });
+        let records = thread::scope(|scope| {
+            let other = (!rest.is_empty())
+                .then(|| thread::Builder::new().spawn_scoped(scope, || read_each(bytes, rest)).ok());
+            let mut records = read_each(bytes, half)?;
+            let others = other.flatten().and_then(|other| other.join().ok());
+            records.extend(others.unwrap_or_else(|| read_each(bytes, rest))?);
+            Ok(records)
+        })?;
+        // Names are in order: a map that is made at once costs less than one that grows.
+        Ok(Self { records: records.into_iter().collect() })
+    }
+
     /// Adds a record, or replaces it.
     pub fn insert(&mut self, name: impl Into<String>, body: Body) {
         let name = name.into();
@@ -147,6 +173,15 @@ impl State {
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
+}
+
+fn read_each(whole: &Bytes, some: &[(&str, &[u8])]) -> Result<Vec<Named>, Damaged> {
+    let record = |(name, bytes): &(&str, &[u8])| {
+        let body = Body::read(whole.slice_ref(bytes))?;
+        let hash = RecordHash::of(name, &body);
+        Ok(((*name).to_owned(), (body, hash)))
+    };
+    some.iter().map(record).collect()
 }
 
 /// A field that differs: its name, and what it held before and after.
@@ -219,6 +254,25 @@ mod tests {
         assert_eq!(StateHash::of(one.hashes().values()), one.hash());
         assert_eq!(one.hash().to_string().parse(), Ok(one.hash()));
         assert!("00".repeat(31).parse::<StateHash>().is_err());
+    }
+
+    #[test]
+    fn large_ones_are_read_as_small_ones_are() {
+        for size in [1, WORTH_A_THREAD / 100] {
+            let text = "x".repeat(size);
+            let mut state = State::default();
+            for number in 0..101 {
+                state.insert(format!("{number:03}"), Body::new([("is", &text)]));
+            }
+            let bytes = state.full().encode();
+            assert_eq!(bytes.len() > WORTH_A_THREAD, size > 1);
+            assert_eq!(State::read(&bytes.clone().into()), Ok(state));
+            // The last record says that it has more fields than it has; it is in the half that another thread reads.
+            let mut damaged = bytes;
+            let last = damaged.windows(4).rposition(|at| at == [1, 2, b'i', b's']).unwrap();
+            damaged[last] = 2;
+            assert_eq!(State::read(&damaged.into()), Err(Damaged::Cut));
+        }
     }
 
     /// SHA-256 of nothing, as everybody knows it.

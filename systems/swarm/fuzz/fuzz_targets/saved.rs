@@ -32,11 +32,11 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn read(bytes: &[u8]) {
-    let Ok(snapshot) = Snapshot::decode(bytes) else { return };
+    let Ok(snapshot) = Snapshot::decode(bytes.to_vec()) else { return };
     assert_eq!(snapshot.encode(), bytes, "one state, two ways to write it");
     let mut state = State::default();
     state.apply(snapshot);
-    let again = Snapshot::decode(&state.full().encode()).expect("it was just written");
+    let again = Snapshot::decode(state.full().encode()).expect("it was just written");
     let mut same = State::default();
     same.apply(again);
     assert_eq!(same.hash(), state.hash());

@@ -167,8 +167,13 @@ impl Swarms {
         let known: Vec<_> =
             names.iter().filter_map(|name| Some((name, Record::named(name)?.key(keyspace, swarm)))).collect();
         let mut read = Vec::with_capacity(known.len());
-        for some in known.chunks(AT_ONCE) {
-            let found = checkpointer.run_all(some.iter().map(|(_, key)| key.hgetall())).await?;
+        // Two pipelines at a time: the server answers one while the other is read.
+        for some in known.chunks(2 * AT_ONCE) {
+            let (one, other) = some.split_at(some.len().min(AT_ONCE));
+            let (one, other) =
+                (one.iter().map(|(_, key)| key.hgetall()), other.iter().map(|(_, key)| key.hgetall()));
+            let (first, second) = tokio::try_join!(checkpointer.run_all(one), checkpointer.run_all(other))?;
+            let found = first.into_iter().chain(second);
             read.extend(some.iter().zip(found).map(|((name, _), fields)| ((*name).clone(), body(&fields))));
         }
         Ok(read)

@@ -25,6 +25,24 @@ const CHUNK: usize = 512 * 1024;
 /// What a swarm may amount to, compressed.
 pub const MOST_STATE: usize = 1024 * 1024;
 
+/// What is told of a checkpoint, in the order in which [`listed`] takes it.
+pub(super) const FIELDS: [&str; 14] = [
+    "seq",
+    "parent",
+    "timestamp",
+    "phase",
+    "confidence",
+    "stateHash",
+    "records",
+    "size",
+    "stored",
+    "codec",
+    "label",
+    "pinned",
+    "chunks",
+    "links",
+];
+
 /// Checkpoints that are removed in one step.
 const AT_ONCE: usize = 50;
 
@@ -70,6 +88,8 @@ pub struct Checkpoint {
     /// It is kept until it is unpinned.
     pub pinned: bool,
     pub(super) chunks: u64,
+    /// It and all that it stands on; 0 if that is not said.
+    pub(super) links: u64,
 }
 
 /// A checkpoint that is about to be stored.
@@ -138,26 +158,12 @@ impl Swarms {
         swarm: &SwarmId,
         from: i64,
     ) -> Result<Vec<Checkpoint>, OpError> {
-        const FIELDS: [&str; 12] = [
-            "seq",
-            "parent",
-            "timestamp",
-            "phase",
-            "confidence",
-            "stateHash",
-            "records",
-            "size",
-            "stored",
-            "codec",
-            "label",
-            "pinned",
-        ];
         let Inner { checkpointer, keyspace, .. } = &*self.0;
         let ids: Vec<String> =
             checkpointer.run(keyspace.checkpoints(swarm).zrange(from, -1).reading()).await?;
         let ids: Vec<CheckpointId> =
             ids.into_iter().filter_map(|id| CheckpointId::from_store(id).ok()).collect();
-        let asked = ids.iter().map(|id| keyspace.recovery(swarm, id).hmget(FIELDS.iter().chain(&["chunks"])));
+        let asked = ids.iter().map(|id| keyspace.recovery(swarm, id).hmget(FIELDS));
         let asked = asked.map(|command| command.reading::<Vec<Option<String>>>());
         let found = checkpointer.run_all(asked).await?;
         // One that has run out is still named until the list is thinned out.
@@ -375,6 +381,8 @@ fn draft(
         ("records", snapshot.changed.len().to_string()),
         ("confidence", header("confidence").unwrap_or_else(|| "0".to_owned())),
         ("schemaVersion", SCHEMA_VERSION.to_owned()),
+        // Increments so far, their full one, and this.
+        ("links", chain.map_or(1, |chain| chain.increments + 2).to_string()),
     ];
     let parent = chain.map(|chain| chain.newest.clone());
     fields.extend(parent.as_ref().map(|parent| ("parent", parent.to_string())));
@@ -410,10 +418,11 @@ fn made(draft: &Draft, at: &str, chunks: usize) -> Checkpoint {
         label: text("label"),
         pinned: false,
         chunks: chunks as u64,
+        links: number("links"),
     }
 }
 
-fn listed(id: &CheckpointId, fields: &[Option<String>]) -> Checkpoint {
+pub(super) fn listed(id: &CheckpointId, fields: &[Option<String>]) -> Checkpoint {
     let text = |at: usize| fields.get(at).cloned().flatten();
     let number = |at: usize| text(at).and_then(|text| text.parse().ok()).unwrap_or_default();
     Checkpoint {
@@ -431,6 +440,7 @@ fn listed(id: &CheckpointId, fields: &[Option<String>]) -> Checkpoint {
         label: text(10),
         pinned: text(11).as_deref() == Some("true"),
         chunks: number(12),
+        links: number(13),
     }
 }
 

@@ -95,7 +95,7 @@ impl Export {
         let stored = hex::decode(&self.state).map_err(|error| unread(&error))?;
         let plain = blob::decode(&stored, MOST_BYTES).map_err(|error| unread(&error))?;
         let mut state = State::default();
-        state.apply(Snapshot::decode(&plain).map_err(|error| unread(&error))?);
+        state.apply(Snapshot::decode(plain.into_owned()).map_err(|error| unread(&error))?);
         let found = state.hash();
         if self.state_hash.parse::<StateHash>() != Ok(found) {
             return Err(ImportError::Hash { expected: self.state_hash.clone(), found: found.to_string() });

@@ -1,10 +1,11 @@
-//! Checkpoints that are read again: verified, link by link.
+//! Checkpoints that are read again. What comes out has the hash that was saved with it; if it has not, the link that is to blame is
+//! named.
 
 use std::collections::BTreeMap;
 
-use keyplane_kit::checkpoint::{Broken, Difference, Link, Loading, State, difference};
+use keyplane_kit::checkpoint::{Broken, Difference, Link, Loading, NoHash, State, difference};
 
-use super::checkpoints::{Checkpoint, chain_of};
+use super::checkpoints::{Checkpoint, FIELDS, chain_of, listed};
 use super::error::OpError;
 use super::{Inner, Swarms, millis};
 use crate::keys::{CheckpointId, SwarmId};
@@ -34,7 +35,7 @@ pub(super) struct Stopped {
     pub(super) at: String,
     pub(super) why: String,
     /// Up to the link before it; none if it is the first.
-    pub(super) before: Option<Loaded>,
+    pub(super) before: Option<Box<Loaded>>,
 }
 
 impl Swarms {
@@ -46,6 +47,9 @@ impl Swarms {
 
     /// The newest state that can be trusted; `None` if there is none.
     pub async fn load_newest(&self, swarm: &SwarmId) -> Result<Option<Loaded>, OpError> {
+        if let Some(loaded) = self.load_last_chain(swarm).await? {
+            return Ok(Some(loaded));
+        }
         let mut all = self.some_checkpoints(swarm, -NEWEST).await?;
         let mut passed_over = Vec::new();
         let mut is_everything = false;
@@ -67,7 +71,7 @@ impl Swarms {
                 Err(stopped) => {
                     passed_over.push((stopped.at.clone(), stopped.why));
                     if let Some(loaded) = stopped.before {
-                        return Ok(Some(Loaded { passed_over, ..loaded }));
+                        return Ok(Some(Loaded { passed_over, ..*loaded }));
                     }
                     // All that stands on the broken one is of no use.
                     let broken =
@@ -76,6 +80,59 @@ impl Swarms {
                 }
             }
         }
+    }
+
+    /// The chain that ends with the newest checkpoint, by what that says of itself: nothing else is read. `None` if it does not say
+    /// how long the chain is, or if anything is not as it should be. Why, the long way finds out.
+    async fn load_last_chain(&self, swarm: &SwarmId) -> Result<Option<Loaded>, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let ids: Vec<String> =
+            checkpointer.run(keyspace.checkpoints(swarm).zrange(-NEWEST, -1).reading()).await?;
+        let ids: Vec<CheckpointId> =
+            ids.into_iter().filter_map(|id| CheckpointId::from_store(id).ok()).collect();
+        let Some((newest, before)) = ids.split_last() else { return Ok(None) };
+        let newest = self.whole(swarm, std::slice::from_ref(newest)).await?;
+        let more = newest.first().and_then(|(one, _)| usize::try_from(one.links).ok()?.checked_sub(1));
+        let Some(from) = more.and_then(|more| before.len().checked_sub(more)) else { return Ok(None) };
+        let mut links = Vec::new();
+        if from < before.len() {
+            links = self.whole(swarm, &before[from..]).await?;
+        }
+        links.extend(newest);
+        let (links, stored): (Vec<Checkpoint>, Vec<_>) = links.into_iter().unzip();
+        Ok(put_together(&links.iter().collect::<Vec<_>>(), stored).ok())
+    }
+
+    /// Checkpoints with what is stored of each.
+    async fn whole(
+        &self,
+        swarm: &SwarmId,
+        ids: &[CheckpointId],
+    ) -> Result<Vec<(Checkpoint, Option<Vec<u8>>)>, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let asked = ids.iter().map(|id| keyspace.recovery(swarm, id).hmget(FIELDS.iter().chain(&["blob"])));
+        let mut whole = Vec::with_capacity(ids.len());
+        for (id, mut fields) in ids.iter().zip(checkpointer.run_all(asked).await?) {
+            let blob = fields.pop().flatten();
+            let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+            let one = listed(id, &fields.into_iter().map(text).collect::<Vec<_>>());
+            let stored = if one.chunks > 0 { self.chunks(swarm, id, one.chunks).await? } else { blob };
+            whole.push((one, stored));
+        }
+        Ok(whole)
+    }
+
+    /// What is stored in chunks; `None` if one is missing.
+    async fn chunks(
+        &self,
+        swarm: &SwarmId,
+        id: &CheckpointId,
+        count: u64,
+    ) -> Result<Option<Vec<u8>>, OpError> {
+        let keys = self.chunk_keys(swarm, id, count);
+        let chunks: Vec<Option<Vec<u8>>> =
+            self.0.checkpointer.run_all(keys.iter().map(|key| key.get())).await?;
+        Ok(chunks.into_iter().collect::<Option<Vec<_>>>().map(|chunks| chunks.concat()))
     }
 
     /// What differs between two checkpoints, by record and field.
@@ -119,25 +176,7 @@ impl Swarms {
         let mut links = chain_of(&by_id, own);
         links.reverse();
         let stored = self.stored(swarm, &links).await?;
-        let mut loading = Loading::default();
-        let mut good: Option<&Checkpoint> = None;
-        let full_at = links.first().and_then(|one| millis(&one.at));
-        let loaded = |last: &Checkpoint, loading: Loading| Loaded {
-            from: last.id.clone(),
-            at: last.at.clone(),
-            state: loading.finish(),
-            passed_over: Vec::new(),
-            links: links.iter().position(|one| one.id == last.id).map_or(0, |at| at as u64 + 1),
-            full_at,
-        };
-        for (link, stored) in links.iter().zip(stored) {
-            if let Err(why) = add(&mut loading, link, stored.as_deref()) {
-                let before = good.map(|good| loaded(good, loading));
-                return Ok(Err(Stopped { at: link.id.clone(), why, before }));
-            }
-            good = Some(link);
-        }
-        Ok(Ok(loaded(own, loading)))
+        Ok(put_together(&links, stored))
     }
 
     /// What is stored of each; `None` where a part is missing.
@@ -150,17 +189,53 @@ impl Swarms {
         for ((link, id), stored) in
             links.iter().zip(&ids).zip(&mut stored).filter(|((link, _), _)| link.chunks > 0)
         {
-            let keys = self.chunk_keys(swarm, id, link.chunks);
-            let chunks: Vec<Option<Vec<u8>>> = checkpointer.run_all(keys.iter().map(|key| key.get())).await?;
-            *stored = chunks.into_iter().collect::<Option<Vec<_>>>().map(|chunks| chunks.concat());
+            *stored = self.chunks(swarm, id, link.chunks).await?;
         }
         Ok(stored)
     }
 }
 
+/// Links that stand on each other, the full one first, each with what is stored of it.
+fn put_together(links: &[&Checkpoint], stored: Vec<Option<Vec<u8>>>) -> Result<Loaded, Stopped> {
+    let mut loading = Loading::default();
+    let full_at = links.first().and_then(|one| millis(&one.at));
+    let loaded = |count: usize, loading: Loading| {
+        let last = links[..count].last()?;
+        Some(Loaded {
+            from: last.id.clone(),
+            at: last.at.clone(),
+            state: loading.finish(),
+            passed_over: Vec::new(),
+            links: count as u64,
+            full_at,
+        })
+    };
+    if let Some(whole) = whole(links, &stored) {
+        loading = whole;
+    } else {
+        for (at, (link, stored)) in links.iter().zip(stored).enumerate() {
+            if let Err(why) = add(&mut loading, link, stored.as_deref()) {
+                return Err(Stopped { at: link.id.clone(), why, before: loaded(at, loading).map(Box::new) });
+            }
+        }
+    }
+    let nothing = || Stopped { at: String::new(), why: "there is nothing to load".to_owned(), before: None };
+    loaded(links.len(), loading).ok_or_else(nothing)
+}
+
+/// All of them at once; `None` if one is broken.
+fn whole(links: &[&Checkpoint], stored: &[Option<Vec<u8>>]) -> Option<Loading> {
+    let stored: Vec<&[u8]> = stored.iter().map(Option::as_deref).collect::<Option<_>>()?;
+    let links: Vec<Link> = links.iter().map(|link| link_of(link).ok()).collect::<Option<_>>()?;
+    Loading::whole(links.iter().zip(stored)).ok()
+}
+
+fn link_of(link: &Checkpoint) -> Result<Link, NoHash> {
+    Ok(Link { id: link.id.clone(), parent: link.parent.clone(), hash: link.hash.parse()? })
+}
+
 fn add(loading: &mut Loading, link: &Checkpoint, stored: Option<&[u8]>) -> Result<(), String> {
     let stored = stored.ok_or("a part of it is missing")?;
-    let hash = link.hash.parse().map_err(|error: keyplane_kit::checkpoint::NoHash| error.to_string())?;
-    let link = Link { id: link.id.clone(), parent: link.parent.clone(), hash };
+    let link = link_of(link).map_err(|error| error.to_string())?;
     loading.add(&link, stored).map_err(|error: Broken| error.to_string())
 }
