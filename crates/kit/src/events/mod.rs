@@ -60,6 +60,17 @@ pub(crate) mod scripts {
 /// An entry of a stream: its id, fields and values.
 pub(crate) type Entry = (String, Vec<(Vec<u8>, Vec<u8>)>);
 
+/// Entries that a stream keeps together, as servers are configured.
+const STREAM_NODE: u64 = 100;
+
+/// What a script that appends by itself hands to `MAXLEN ~`, which costs half of what trimming to the entry does. The server takes
+/// away whole nodes, so a log may have that many entries more: it is told to keep as many less than the contract allows. `None`
+/// if that allows any number.
+#[must_use]
+pub fn most_kept(handle: &Handle, key: &str) -> Option<u64> {
+    Some(handle.most_members(key)?.saturating_sub(STREAM_NODE))
+}
+
 /// The name of an event: when it was appended by the server's clock, and its number in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId {

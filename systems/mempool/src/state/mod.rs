@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyplane_key::Naming;
-use keyplane_kit::events::Events;
+use keyplane_kit::events::{self, Events};
 use keyplane_kit::lease::{self, Lease};
 use keyplane_store::{Handle, Store};
 
@@ -38,10 +38,6 @@ pub use stages::Marked;
 
 use inbox::Inbox;
 use names::Names;
-
-/// Entries that a stream keeps together, as servers are configured. The log of events is trimmed by as many at a time, so it
-/// is told to keep that many less than the contract allows.
-const STREAM_NODE: u64 = 100;
 
 /// What the pool takes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +118,7 @@ impl Pool {
         let node = store.as_component(&contract, "node", &durations)?;
         let watcher = store.as_component(&contract, "watcher", &durations)?;
         let keys = Keyspace::new(naming).map_err(|error| OpenError::Namespace(error.to_string()))?;
-        let most_events = node.most_members("events").unwrap_or(100_000).saturating_sub(STREAM_NODE);
+        let most_events = events::most_kept(&node, "events").unwrap_or(100_000);
         let names = Names::new(keys)?;
         Ok(Self(Arc::new(Inner {
             node,

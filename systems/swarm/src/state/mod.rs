@@ -32,6 +32,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use keyplane_key::{Arg, Naming};
+use keyplane_kit::events;
 use keyplane_kit::record::{Fields, Records};
 use keyplane_schema::Contract;
 use keyplane_store::{Handle, Reply, Store};
@@ -134,7 +135,7 @@ impl Swarms {
             phase_fields: Fields::of(&coordinator, &keys::info::PHASE)?,
             memory_fields: Fields::of(&coordinator, &keys::info::MEMORY)?,
             round_fields: Fields::of(&coordinator, &keys::info::CONSENSUS)?,
-            most: coordinator.most_members("events").unwrap_or(10_000),
+            most: events::most_kept(&coordinator, "events").unwrap_or(10_000),
             most_listed: 1000,
             chains: Chains::default(),
             checkpointer: component("checkpointer")?,

@@ -1,8 +1,8 @@
 //! Swarms as a whole.
 
 use keyplane_kit::record::CommitError;
-use keyplane_swarm::keys::{Keyspace, Status};
-use keyplane_swarm::state::{NewSwarm, OpError, SwarmChange};
+use keyplane_swarm::keys::{Keyspace, Status, SwarmId};
+use keyplane_swarm::state::{NewSwarm, OpError, SwarmChange, Swarms};
 use keyplane_testing::{Place, chosen, every_store};
 
 use crate::setup::{naming, new_swarm, new_task, run, running, swarm_id, swarms, view};
@@ -82,6 +82,23 @@ async fn of_many_writers_no_update_is_lost(place: Place) {
     let swarms = swarms(&place).await;
     let swarm = running(&swarms, 0).await;
     let (writers, updates) = (chosen("KEYPLANE_TEST_WRITERS", 100), chosen("KEYPLANE_TEST_UPDATES", 20));
+    let versions = written(&swarms, &swarm, writers, updates).await;
+    assert_eq!(versions, (3..3 + writers * updates).collect::<Vec<_>>(), "each has a version of its own");
+    assert_eq!(view(&swarms, &swarm).await.version(), 2 + writers * updates);
+}
+
+#[every_store(except(unix, tls, sentinel, cluster))]
+async fn the_log_of_events_is_full_and_no_longer_than_the_contract_allows(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 0).await;
+    written(&swarms, &swarm, 100, 102).await;
+    let key = Keyspace::new(naming(&place)).unwrap().events(&swarm);
+    let kept: u64 = place.raw(key.as_str(), &["XLEN", key.as_str()]);
+    assert!((9_900..=10_000).contains(&kept), "{kept} events");
+}
+
+/// The versions that so many updates of so many writers have made, in order.
+async fn written(swarms: &Swarms, swarm: &SwarmId, writers: u64, updates: u64) -> Vec<u64> {
     let mut writing = tokio::task::JoinSet::new();
     for writer in 0..writers {
         let (swarms, swarm) = (swarms.clone(), swarm.clone());
@@ -100,8 +117,7 @@ async fn of_many_writers_no_update_is_lost(place: Place) {
         versions.extend(written.unwrap());
     }
     versions.sort_unstable();
-    assert_eq!(versions, (3..3 + writers * updates).collect::<Vec<_>>(), "each has a version of its own");
-    assert_eq!(view(&swarms, &swarm).await.version(), 2 + writers * updates);
+    versions
 }
 
 #[every_store(except(unix, tls))]
