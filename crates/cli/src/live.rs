@@ -16,6 +16,9 @@ const LINE: Duration = Duration::from_secs(1);
 /// News that fit under a picture.
 const NEWS: usize = 8;
 
+/// A bar of everything, in characters.
+const WIDEST: u64 = 60;
+
 /// How a picture is shown.
 pub(crate) trait Shown {
     /// Several lines, for a terminal.
@@ -56,9 +59,9 @@ fn over(lines: usize) -> String {
     if lines == 0 { String::new() } else { format!("\x1b[{lines}A\x1b[J") }
 }
 
-/// Longer with every doubling: ten and ten thousand fit on one line.
-pub(crate) fn bar(count: u64) -> String {
-    let length = (64 - count.leading_zeros()) * 3;
+/// A share of all. What is not nothing can be seen.
+pub(crate) fn bar(count: u64, all: u64) -> String {
+    let length = count.saturating_mul(WIDEST).div_ceil(all.max(1)).min(WIDEST);
     "▇".repeat(length as usize)
 }
 
@@ -71,4 +74,16 @@ pub(crate) fn news<'n>(all: impl DoubleEndedIterator<Item = (Duration, &'n str)>
         .collect();
     newest.reverse();
     newest.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        let lengths = [(0, 0), (0, 9), (1, 10_000), (30, 60), (60, 60), (61, 60)];
+        let lengths = lengths.map(|(count, all)| bar(count, all).chars().count());
+        assert_eq!(lengths, [0, 0, 1, 30, 60, 60]);
+    }
 }

@@ -11,7 +11,7 @@
 //! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so, and [`VirtualEngine`] an
 //!   embedded store in the same way;
 //! - [`Network`] is a simulated network with an embedded store in it: delays, partitions, all from one seed;
-//! - [`VirtualServer`] is a stock redis-server whose clock moves only when the test says so;
+//! - [`held_up`] lets something else happen at one exact point of what is under way;
 //! - [`Wire`] is a connection to a server on which every byte is seen;
 //! - [`Proxy`] stands between a client and a server and makes the faults of a network;
 //! - [`curl()`] is the real curl;
@@ -65,6 +65,7 @@ mod curl;
 mod embedded;
 mod faults;
 mod fixtures;
+mod held_up;
 mod kind;
 mod network;
 mod place;
@@ -95,6 +96,7 @@ pub use faults::{
     Fault, Judged, chosen, chosen_seed, over_seeds, same_seed_same_trace, seeds, trace_elsewhere,
 };
 pub use fixtures::{Fixtures, file_name};
+pub use held_up::held_up;
 pub use keyplane_testing_macros::every_store;
 pub use kind::Kind;
 pub use network::{Network, Trace};

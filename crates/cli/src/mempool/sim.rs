@@ -74,10 +74,10 @@ fn board(picture: &Picture) -> String {
         picture.height
     );
     let counts = picture.counts;
-    for (name, count) in
-        [("pending", counts.pending), ("inflight", counts.inflight), ("finished", counts.finalized)]
-    {
-        text += &format!("  {name:<10}{count:>7}  {NAME}{}{NAME:#}\n", bar(count));
+    let stages = [("pending", counts.pending), ("inflight", counts.inflight), ("finished", counts.finalized)];
+    let all = stages.iter().map(|(_, count)| count).sum();
+    for (name, count) in stages {
+        text += &format!("  {name:<10}{count:>7}  {NAME}{}{NAME:#}\n", bar(count, all));
     }
     let totals: Vec<String> = picture
         .totals

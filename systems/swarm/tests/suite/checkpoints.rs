@@ -163,6 +163,25 @@ async fn a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(place: Plac
     assert_eq!((made.seq, made.parent), (5, None));
 }
 
+#[every_store(only(embedded, redis))]
+async fn when_there_is_no_room_for_marks_the_next_one_is_a_full_one(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 4).await;
+    swarms.checkpoint(&swarm, &full(), "test").await.unwrap();
+    let dirty = Keyspace::new(naming(&place)).unwrap().dirty(&swarm);
+    let members: Vec<String> = (0..9_999).map(|number| format!("tasks:task_{number:08}")).collect();
+    let pairs = members.iter().flat_map(|member| ["1", member.as_str()]);
+    let command: Vec<&str> = ["ZADD", dirty.as_str()].into_iter().chain(pairs).collect();
+    let _: i64 = place.raw(dirty.as_str(), &command);
+    let _: i64 = place.raw(dirty.as_str(), &["EXPIRE", dirty.as_str(), "3600"]);
+    sure(&swarms, &swarm, 3, 0.5).await;
+    let made = swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    assert_eq!((made.parent, made.records), (None, 5), "a header, four agents");
+    let state = swarms.load_newest(&swarm).await.unwrap().unwrap().state;
+    assert_eq!(state.get("agents:agent_00000003").unwrap().text("confidence"), Some("0.5"));
+    assert!(!swarms.has_changed(&swarm).await.unwrap());
+}
+
 #[every_store(except(unix, tls))]
 async fn a_large_state_is_stored_in_chunks(place: Place) {
     use keyplane_swarm::keys::{MemoryId, MemoryType};
@@ -216,12 +235,15 @@ async fn what_is_pinned_stays_with_what_it_stands_on(place: Place) {
     swarms.pin(&swarm, &checkpoint("checkpoint_00000002"), true).await.unwrap();
     assert_eq!((lives(1), lives(2)), (-1, -1));
     assert!(lives(3) > 0);
+    let list = Keyspace::new(naming(&place)).unwrap().checkpoints(&swarm);
+    let list_lives = || -> i64 { place.raw(list.as_str(), &["TTL", list.as_str()]) };
+    assert_eq!(list_lives(), -1, "what is pinned is listed");
     let none = Retention { all_for: Duration::ZERO, then_one_each: Duration::from_secs(1_000_000_000) };
     assert_eq!(swarms.prune(&swarm, none).await.unwrap(), 1);
     let left: Vec<u64> = swarms.checkpoints(&swarm).await.unwrap().iter().map(|one| one.seq).collect();
     assert_eq!(left, [1, 2, 4]);
     swarms.pin(&swarm, &checkpoint("checkpoint_00000002"), false).await.unwrap();
-    assert!(lives(1) > 0 && lives(2) > 0);
+    assert!(lives(1) > 0 && lives(2) > 0 && list_lives() > 0);
     assert_eq!(swarms.prune(&swarm, none).await.unwrap(), 1, "full ones that are far apart stay");
     let unknown = swarms.pin(&swarm, &checkpoint("checkpoint_00000002"), true).await;
     assert!(matches!(unknown, Err(OpError::Unknown { .. })), "{unknown:?}");

@@ -76,6 +76,10 @@ async fn work(swarms: &Swarms, swarm: &SwarmId, rng: &mut Rng) {
         let Some(Claimed::Task(claim)) = refused(swarms.claim(swarm, &agent_id(number)).await) else {
             continue;
         };
+        // What is reported from here on is only in the next one.
+        if rng.bool() {
+            refused(swarms.checkpoint(swarm, &CheckpointOptions::default(), "test").await);
+        }
         match rng.u8(..4) {
             0 => drop(refused(swarms.complete_task(&claim, r#"{"files":3}"#).await)),
             1 => drop(refused(swarms.fail_task(&claim, rng.bool()).await)),

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use keyplane_key::Naming;
 use keyplane_store::{Options, Store};
-use keyplane_swarm::state::{Claimed, OpError};
+use keyplane_swarm::keys::Round;
+use keyplane_swarm::model::AgentKind;
+use keyplane_swarm::state::{Claimed, NewAgent, NewRound, OpError};
 use keyplane_swarm::{Settings, Swarms};
 use keyplane_testing::VirtualEngine;
 
-use crate::setup::{agent_id, new_task, running, task_id};
+use crate::setup::{agent_id, new_agent, new_task, running, task_id};
 
 pub(crate) async fn swarms(engine: &VirtualEngine) -> Swarms {
     let store = Store::on_engine(engine.live().clone(), Options::default()).await.unwrap();
@@ -60,4 +62,28 @@ async fn activity_keeps_a_swarm_alive_and_a_look_does_not() {
     assert_eq!(swarms.read(&looked_at).await.unwrap(), None, "3800 s without activity");
     let seen = swarms.read(&active).await.unwrap().unwrap();
     assert_eq!(seen.agents.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vote_after_the_time_of_its_round_does_not_count() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 0).await;
+    for number in 0..3 {
+        let validator = NewAgent { kind: AgentKind::Validator, ..new_agent(number) };
+        swarms.register(&swarm, &validator, "test").await.unwrap();
+    }
+    let lasts = Duration::from_secs(60);
+    let new = NewRound { required: 0.6, eligible: 3, lasts, phase: None, iteration: 0 };
+    let round = Round::new(swarms.open_round(&swarm, &new, "test").await.unwrap()).unwrap();
+    for number in 0..2 {
+        swarms.vote(&swarm, &agent_id(number), round, 0.9, "in time").await.unwrap();
+    }
+    let early = swarms.close_round(&swarm, round, 3, "test").await;
+    assert!(matches!(early, Err(OpError::Early { .. })), "{early:?}");
+    engine.advance(Duration::from_secs(61)).await;
+    let late = swarms.vote(&swarm, &agent_id(2), round, 0.9, "too late").await;
+    assert!(matches!(late, Err(OpError::Closed { .. })), "{late:?}");
+    let (tally, ..) = swarms.close_round(&swarm, round, 3, "test").await.unwrap();
+    assert!((tally.score - 0.6).abs() < 1e-9 && tally.is_achieved, "an absent one counts as 0: {tally:?}");
 }
