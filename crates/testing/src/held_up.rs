@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// Runs a future until it has waited so many times, then all of another one, then the rest of the first. `None` if the first
-/// ended before that: with 0, 1, 2 and so on until then every point is seen at which it can be held up.
+/// ended before that: with 0, 1, 2 and so on until then every point is seen at which it can be held up, if nothing runs beside it
+/// (`#[every_store(in_turn)]`).
 pub async fn held_up<T, M>(
     held: impl Future<Output = T>,
     waits: usize,

@@ -103,7 +103,7 @@ pub use network::{Network, Trace};
 pub use place::Place;
 pub use program::{Program, redis_server, valkey_server};
 pub use proxy::{Mode, Proxy};
-pub use run::{Outcome, run, run_at, run_on};
+pub use run::{Outcome, run, run_at, run_in_turn_on, run_on};
 pub use sentinel::Sentinel;
 pub use server::Server;
 pub use settings::Settings;

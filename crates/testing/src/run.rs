@@ -15,6 +15,9 @@ use crate::skip::skip;
 /// No test needs that long; one that does hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// So that what a test starts runs beside it.
+const WORKERS: usize = 2;
+
 /// What a test leaves running may finish its step before the audit looks.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -43,15 +46,33 @@ where
     F: FnOnce(Place) -> T,
     T: Future<Output: Outcome + Send + 'static> + Send + 'static,
 {
+    run_with(WORKERS, kind, name, test);
+}
+
+/// The same with a single worker, for `#[every_store(in_turn)]`: what else is under way goes on only when the test waits, so
+/// the places where it waits are the same each time.
+pub fn run_in_turn_on<F, T>(kind: Kind, name: &str, test: F)
+where
+    F: FnOnce(Place) -> T,
+    T: Future<Output: Outcome + Send + 'static> + Send + 'static,
+{
+    run_with(1, kind, name, test);
+}
+
+fn run_with<F, T>(workers: usize, kind: Kind, name: &str, test: F)
+where
+    F: FnOnce(Place) -> T,
+    T: Future<Output: Outcome + Send + 'static> + Send + 'static,
+{
     if !Kind::chosen().contains(&kind) {
         return skip(&format!("{name}::{kind}: {CHOICE} leaves it out"));
     }
     if kind == Kind::Embedded {
-        return run_at(&Place::embedded(), test);
+        return finished(workers, &Place::embedded(), test);
     }
     match shared::address(kind) {
         Err(why) => skip(&format!("{name}::{kind}: {why}")),
-        Ok(address) => run_at(&Place::at(kind, address), test),
+        Ok(address) => finished(workers, &Place::at(kind, address), test),
     }
 }
 
@@ -62,7 +83,16 @@ where
     F: FnOnce(Place) -> T,
     T: Future<Output: Outcome + Send + 'static> + Send + 'static,
 {
-    let ended = panic::catch_unwind(panic::AssertUnwindSafe(|| run(test(place.clone())).check()));
+    finished(WORKERS, place, test);
+}
+
+fn finished<F, T>(workers: usize, place: &Place, test: F)
+where
+    F: FnOnce(Place) -> T,
+    T: Future<Output: Outcome + Send + 'static> + Send + 'static,
+{
+    let whole = || run_within(LIMIT, workers, test(place.clone())).check();
+    let ended = panic::catch_unwind(panic::AssertUnwindSafe(whole));
     match ended {
         Ok(()) => place.finish(),
         Err(problem) => {
@@ -78,15 +108,15 @@ pub fn run<T>(future: T) -> T::Output
 where
     T: Future<Output: Send + 'static> + Send + 'static,
 {
-    run_within(LIMIT, future)
+    run_within(LIMIT, WORKERS, future)
 }
 
-fn run_within<T>(limit: Duration, future: T) -> T::Output
+fn run_within<T>(limit: Duration, workers: usize, future: T) -> T::Output
 where
     T: Future<Output: Send + 'static> + Send + 'static,
 {
     let runtime: Runtime =
-        Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+        Builder::new_multi_thread().worker_threads(workers).enable_all().build().expect("a runtime");
     // On a worker, so that a test which blocks its thread cannot block the time limit.
     let task = runtime.spawn(future);
     let ended = runtime.block_on(async { timeout(limit, task).await });
@@ -115,12 +145,15 @@ mod tests {
     #[test]
     fn a_test_that_never_ends_hangs_even_when_it_blocks_its_thread() {
         let limit = Duration::from_millis(50);
-        let waits = panic::catch_unwind(|| run_within(limit, std::future::pending()));
+        let waits = panic::catch_unwind(|| run_within(limit, WORKERS, std::future::pending()));
         assert_eq!(message(waits), "the test hangs: it has not ended in 0.05 s");
         let (_keep, never) = std::sync::mpsc::channel::<()>();
-        let blocks = panic::catch_unwind(panic::AssertUnwindSafe(move || {
-            run_within(limit, async move { never.recv_timeout(Duration::from_secs(2)).unwrap_or(()) });
-        }));
+        let blocks =
+            panic::catch_unwind(panic::AssertUnwindSafe(move || {
+                run_within(limit, WORKERS, async move {
+                    never.recv_timeout(Duration::from_secs(2)).unwrap_or(())
+                });
+            }));
         assert_eq!(message(blocks), "the test hangs: it has not ended in 0.05 s");
     }
 

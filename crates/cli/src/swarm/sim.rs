@@ -66,7 +66,7 @@ impl Shown for Picture {
     fn board(&self) -> String {
         let mut text = format!("\n  {KEY}{}{KEY:#}  {NAME}{}{NAME:#}\n\n", self.swarm, self.status);
         for (title, counts) in [("agents", &self.agents), ("tasks", &self.tasks)] {
-            let all = counts.iter().map(|(_, count)| count).sum();
+            let all = counts.values().sum();
             for (at, (name, count)) in counts.iter().enumerate() {
                 let title = if at == 0 { title } else { "" };
                 text += &format!(

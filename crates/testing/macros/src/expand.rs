@@ -18,7 +18,9 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 pub(crate) fn every_store(choice: TokenStream, function: TokenStream) -> Result<TokenStream> {
-    let kinds = parse2::<Choice>(choice)?.kinds();
+    let Words { choice, in_turn } = parse2(choice)?;
+    let kinds = choice.kinds();
+    let run = Ident::new(if in_turn { "run_in_turn_on" } else { "run_on" }, Span::call_site());
     let function: ItemFn = parse2(function)?;
     check(&function)?;
 
@@ -45,7 +47,7 @@ pub(crate) fn every_store(choice: TokenStream, function: TokenStream) -> Result<
             #[test]
             #(#of_tests)*
             fn #test() {
-                ::keyplane_testing::run_on(::keyplane_testing::Kind::#variant, ::core::module_path!(), super::#name);
+                ::keyplane_testing::#run(::keyplane_testing::Kind::#variant, ::core::module_path!(), super::#name);
             }
         }
     });
@@ -81,6 +83,12 @@ fn check(function: &ItemFn) -> Result<()> {
 }
 
 /// What stands in the parentheses of the attribute.
+struct Words {
+    choice: Choice,
+    in_turn: bool,
+}
+
+/// The stores.
 enum Choice {
     All,
     Only(Vec<Ident>),
@@ -88,34 +96,12 @@ enum Choice {
 }
 
 impl Choice {
-    fn kinds(&self) -> Vec<(&'static str, &'static str)> {
-        let named = |list: &[Ident], word: &str| list.iter().any(|ident| ident == word);
-        let chosen = |word: &str| match self {
-            Self::All => true,
-            Self::Only(list) => named(list, word),
-            Self::Except(list) => !named(list, word),
-        };
-        KINDS.into_iter().filter(|(word, _)| chosen(word)).collect()
-    }
-}
-
-impl Parse for Choice {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
-        if input.is_empty() {
-            return Ok(Self::All);
-        }
-        let how: Ident = input.parse()?;
-        if how != "only" && how != "except" {
-            let message = format!("`{how}` is not known here: write `only(…)`, `except(…)` or nothing");
-            return Err(Error::new(how.span(), message));
-        }
+    /// What follows `only` or `except`.
+    fn parse(how: &Ident, input: ParseStream<'_>) -> Result<Self> {
         let inside;
         parenthesized!(inside in input);
         let words: Vec<Ident> =
             Punctuated::<Ident, Token![,]>::parse_terminated(&inside)?.into_iter().collect();
-        if !input.is_empty() {
-            return Err(input.error("one `only(…)` or one `except(…)`"));
-        }
         if let Some(unknown) = words.iter().find(|word| KINDS.iter().all(|(known, _)| word != known)) {
             let known = KINDS.map(|(word, _)| word).join(", ");
             return Err(Error::new(
@@ -128,6 +114,40 @@ impl Parse for Choice {
             return Err(Error::new(how.span(), "this leaves no store to test on"));
         }
         Ok(choice)
+    }
+
+    fn kinds(&self) -> Vec<(&'static str, &'static str)> {
+        let named = |list: &[Ident], word: &str| list.iter().any(|ident| ident == word);
+        let chosen = |word: &str| match self {
+            Self::All => true,
+            Self::Only(list) => named(list, word),
+            Self::Except(list) => !named(list, word),
+        };
+        KINDS.into_iter().filter(|(word, _)| chosen(word)).collect()
+    }
+}
+
+impl Parse for Words {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut words = Self { choice: Choice::All, in_turn: false };
+        while !input.is_empty() {
+            let word: Ident = input.parse()?;
+            if word == "in_turn" {
+                words.in_turn = true;
+            } else if word != "only" && word != "except" {
+                let message =
+                    format!("`{word}` is not known here: write `only(…)`, `except(…)`, `in_turn` or nothing");
+                return Err(Error::new(word.span(), message));
+            } else if matches!(words.choice, Choice::All) {
+                words.choice = Choice::parse(&word, input)?;
+            } else {
+                return Err(Error::new(word.span(), "one `only(…)` or one `except(…)`"));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(words)
     }
 }
 
@@ -160,6 +180,14 @@ mod tests {
     }
 
     #[test]
+    fn in_turn_is_one_more_word() {
+        assert_eq!(kinds("only(redis), in_turn"), ["redis"]);
+        let function = "async fn it(place: Place) {}";
+        assert!(expand("in_turn", function).contains(":: run_in_turn_on ("));
+        assert!(expand("", function).contains(":: run_on ("));
+    }
+
+    #[test]
     fn unknown_words_are_errors_with_the_list() {
         let function = "async fn it(place: Place) {}";
         assert_eq!(
@@ -168,10 +196,10 @@ mod tests {
         );
         assert_eq!(
             expand("just(redis)", function),
-            "error: `just` is not known here: write `only(…)`, `except(…)` or nothing"
+            "error: `just` is not known here: write `only(…)`, `except(…)`, `in_turn` or nothing"
         );
         assert_eq!(expand("only()", function), "error: this leaves no store to test on");
-        assert_eq!(expand("only(redis) except(tls)", function), "error: one `only(…)` or one `except(…)`");
+        assert_eq!(expand("only(redis), except(tls)", function), "error: one `only(…)` or one `except(…)`");
     }
 
     #[test]

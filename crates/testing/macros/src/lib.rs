@@ -8,7 +8,8 @@ use proc_macro::TokenStream;
 ///
 /// - `#[every_store]`: all kinds;
 /// - `#[every_store(only(redis, cluster))]`: these;
-/// - `#[every_store(except(cluster))]`: all but these.
+/// - `#[every_store(except(cluster))]`: all but these;
+/// - `in_turn`, alone or after one of them: what the test starts takes turns with it and never runs beside it.
 ///
 /// `#[ignore]` goes to the tests, `#[cfg]` to tests and function; documentation and everything else stays with the
 /// function.

@@ -35,7 +35,7 @@ async fn nothing_is_forgotten(swarms: &Swarms, swarm: &SwarmId, waits: usize) {
     assert_eq!(chained, save(swarms, swarm, true).await, "held up after {waits}");
 }
 
-#[every_store(only(redis))]
+#[every_store(only(redis), in_turn)]
 async fn what_changes_while_a_checkpoint_is_made_is_in_the_next(place: Place) {
     let swarms = swarms(&place).await;
     for full in [false, true] {
@@ -60,7 +60,7 @@ async fn what_changes_while_a_checkpoint_is_made_is_in_the_next(place: Place) {
 }
 
 /// Events are numbered anew after a loss: what a checkpoint of the life before has covered says nothing about these.
-#[every_store(only(redis))]
+#[every_store(only(redis), in_turn)]
 async fn a_checkpoint_of_a_life_that_is_lost_is_not_one_of_the_next(place: Place) {
     let swarms = swarms(&place).await;
     let mut points = 0;
@@ -83,7 +83,7 @@ async fn a_checkpoint_of_a_life_that_is_lost_is_not_one_of_the_next(place: Place
     assert!(points > 3, "{points}");
 }
 
-#[every_store(only(redis))]
+#[every_store(only(redis), in_turn)]
 async fn what_is_pinned_while_others_are_removed_stays(place: Place) {
     let swarms = swarms(&place).await;
     let none = Retention { all_for: Duration::ZERO, then_one_each: Duration::from_secs(1_000_000_000) };
@@ -106,7 +106,7 @@ async fn what_is_pinned_while_others_are_removed_stays(place: Place) {
     assert!(pinned_first > 1, "{pinned_first}");
 }
 
-#[every_store(only(redis))]
+#[every_store(only(redis), in_turn)]
 async fn a_round_is_closed_over_the_votes_that_it_shows(place: Place) {
     let swarms = swarms(&place).await;
     let mut voted = 0;
@@ -172,7 +172,7 @@ async fn a_task_whose_holder_is_back_in_time_stays_with_it() {
     assert!(kept > 1, "{kept}");
 }
 
-#[every_store(only(redis))]
+#[every_store(only(redis), in_turn)]
 async fn what_is_claimed_while_a_swarm_is_recovered_is_not_given_twice(place: Place) {
     let swarms = swarms(&place).await;
     let mut claimed = 0;
@@ -211,7 +211,7 @@ fn seen(view: SwarmView) -> impl PartialEq + std::fmt::Debug {
     (view.status().to_owned(), view.agents, view.tasks)
 }
 
-#[every_store(only(redis))]
+#[every_store(only(redis), in_turn)]
 async fn a_recovery_that_has_lost_its_lock_changes_nothing_more(place: Place) {
     let swarms = swarms(&place).await;
     let (mut lost, mut refused) = (0, 0);
