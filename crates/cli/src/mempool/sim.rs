@@ -25,7 +25,7 @@ pub(super) async fn run(lasts: Duration, given: &Given, output: &Output) -> Resu
     let sim = Sim::start(&site.store, site.naming.clone(), site.settings, fastrand::u64(..))
         .map_err(|error| unopened(&error))?;
     if !output.quiet && !output.json {
-        output.line(format!("{STRONG}Three nodes, one pool.{STRONG:#} {FAINT}{STORY}{FAINT:#}"))?;
+        output.line(format!("{STRONG}Three nodes, one pool.{STRONG:#}\n{FAINT}{STORY}{FAINT:#}"))?;
     }
     show(&sim, lasts, output).await
 }

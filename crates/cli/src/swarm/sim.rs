@@ -35,8 +35,10 @@ pub(crate) struct Watch {
 pub(super) async fn run(watch: &Watch, given: &Given, output: &Output) -> Result<Outcome, Failure> {
     let Site { store, naming, .. } = Site::of(Section::Swarm, given, Some("embedded:")).await?;
     if !output.quiet && !output.json {
-        output
-            .line(format!("{STRONG}{} agents, one swarm.{STRONG:#} {FAINT}{STORY}{FAINT:#}", watch.agents))?;
+        output.line(format!(
+            "{STRONG}{} agents, one swarm.{STRONG:#}\n{FAINT}{STORY}{FAINT:#}",
+            watch.agents
+        ))?;
     }
     fleet(&store, naming, watch.agents, watch.lasts, output).await?;
     Ok(Outcome::Fine)
