@@ -30,8 +30,8 @@ local task = call('HMGET', key, 'priority', 'progress', 'attempt', 'shard', 'ver
 -- include: agent.lua
 -- include: task.lua
 local before = #ARGV
-local roster = roster_of(agent[5], KEYS[3], before)
-local tasks = roster_of(task[4], KEYS[4], before + ARGV[9])
+local roster = roster_of(agent[5], KEYS[3], before, ARGV[9])
+local tasks = roster_of(task[4], KEYS[4], before + ARGV[9], #KEYS - before - ARGV[9])
 if not roster or not tasks then return {'shards', agent[5] or '0', task[4] or '0'} end
 
 local near = keep_alive(KEYS[1], KEYS[9], ARGV[2], ARGV[3], ARGV[4], ARGV[1])

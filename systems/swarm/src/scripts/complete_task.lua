@@ -3,7 +3,7 @@
 --   task(rw keep)... roster_shard(rw keep)... task_roster_shard(rw keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, agent_id, fence, dependants, roster_shards, more...
 -- returns: {"ok", version, near, made ready} | {"gone"} | {"over", status} | {"unknown"} | {"lost", status, agent, fence}
---   | {"again", dependants} | {"shards"}
+--   | {"again", dependants} | {"shards", agents, tasks}
 -- repeat: unsafe
 
 -- The first of `task` is the finished one, then come those that wait for it. more: the ids of these, then fields and values.
@@ -30,8 +30,13 @@ if (task[9] or '') ~= told then return {'again', task[9] or ''} end
 -- include: free.lua
 local before = 10 + count
 local shards = before + ARGV[11]
-local roster = roster_of(task[6], KEYS[4], shards)
-if not roster then return {'shards'} end
+local lists = #KEYS - shards
+local holder, furthest, waiting = call('HGET', KEYS[2], 'shard'), tonumber(task[6] or '0'), {}
+for i = 1, count do
+  waiting[i] = call('HMGET', KEYS[10 + i], 'status', 'priority', 'attempt', 'shard', 'place', 'version')
+  furthest = math.max(furthest, tonumber(waiting[i][4] or '0'))
+end
+if furthest > lists or not roster_of(holder, KEYS[3], before, ARGV[11]) then return {'shards', holder or '0', furthest} end
 
 local near = keep_alive(KEYS[1], KEYS[9], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local version = text((task[7] or 0) + 1)
@@ -41,24 +46,22 @@ for i = 12 + count, #ARGV, 1000 do
   call('HSET', own, unpack(ARGV, i, math.min(i + 999, #ARGV)))
 end
 call('ZREM', KEYS[6], ARGV[7])
-call('HSET', roster, ARGV[7], task_line('completed', task[4], '100', task[2], task[5]))
-free(KEYS[2], ARGV[8], ARGV[7], KEYS[3], before, KEYS[6], true)
+call('HSET', roster_of(task[6], KEYS[4], shards, lists), ARGV[7], task_line('completed', task[4], '100', task[2], task[5]))
+free(KEYS[2], ARGV[8], ARGV[7], KEYS[3], before, ARGV[11], KEYS[6], true)
 local number = tell(KEYS[7], ARGV[5], 'complete_task', 'tasks:' .. ARGV[7], 'in_progress', 'completed', ARGV[6], version)
 mark(KEYS[8], ARGV[5], 'tasks:' .. ARGV[7], number)
 mark(KEYS[8], ARGV[5], 'agents:' .. ARGV[8], number)
 
 local ready = 0
 for i = 1, count do
-  local key, id = KEYS[10 + i], ARGV[11 + i]
-  local waits = call('HMGET', key, 'status', 'priority', 'attempt', 'shard', 'place', 'version')
+  local key, id, waits = KEYS[10 + i], ARGV[11 + i], waiting[i]
   if waits[1] and call('HINCRBY', key, 'open', -1) == 0 and waits[1] == 'blocked' then
     ready = ready + 1
     local next = text((waits[6] or 0) + 1)
     call('HSET', key, 'status', 'pending', 'version', next)
     call('ZADD', KEYS[5], waits[5] or place_of(waits[2], now), id)
     call('PEXPIREAT', KEYS[5], horizon)
-    local list = roster_of(waits[4], KEYS[4], shards)
-    if list then call('HSET', list, id, task_line('pending', waits[2], '0', '', waits[3])) end
+    call('HSET', roster_of(waits[4], KEYS[4], shards, lists), id, task_line('pending', waits[2], '0', '', waits[3]))
     local number = tell(KEYS[7], ARGV[5], 'complete_task', 'tasks:' .. id, 'blocked', 'pending', ARGV[6], next)
     mark(KEYS[8], ARGV[5], 'tasks:' .. id, number)
   end

@@ -2,7 +2,8 @@
 -- keys: swarm(rw) task(rw keep) agent(rw keep) roster(w keep) task_roster(w keep) ready(w) leases(rw keep) events(w) dirty(w)
 --   swarm_outbox(w) roster_shard(w keep)... task_roster_shard(w keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, agent_id, fence, again, roster_shards, fields...
--- returns: {"ok", version, near, attempt} | {"gone"} | {"over", status} | {"unknown"} | {"lost", status, agent, fence} | {"shards"}
+-- returns: {"ok", version, near, attempt} | {"gone"} | {"over", status} | {"unknown"} | {"lost", status, agent, fence}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -20,8 +21,8 @@ end
 -- include: agent.lua
 -- include: task.lua
 -- include: free.lua
-local roster = roster_of(task[6], KEYS[5], 10 + ARGV[11])
-if not roster then return {'shards'} end
+local roster, holder = roster_of(task[6], KEYS[5], 10 + ARGV[11], #KEYS - 10 - ARGV[11]), call('HGET', KEYS[3], 'shard')
+if not roster or not roster_of(holder, KEYS[4], 10, ARGV[11]) then return {'shards', holder or '0', task[6] or '0'} end
 
 local near = keep_alive(KEYS[1], KEYS[10], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local becomes, attempt, progress = 'failed', task[5] or '0', task[9] or '0'
@@ -37,7 +38,7 @@ call('HSET', KEYS[2], 'status', becomes, 'attempt', attempt, 'progress', progres
   unpack(ARGV, 12, math.min(12 + 99, #ARGV)))
 call('ZREM', KEYS[7], ARGV[7])
 call('HSET', roster, ARGV[7], task_line(becomes, task[4], progress, '', attempt))
-free(KEYS[3], ARGV[8], ARGV[7], KEYS[4], 10, KEYS[7], false)
+free(KEYS[3], ARGV[8], ARGV[7], KEYS[4], 10, ARGV[11], KEYS[7], false)
 local number = tell(KEYS[8], ARGV[5], 'fail_task', 'tasks:' .. ARGV[7], 'in_progress', becomes, ARGV[6], version)
 mark(KEYS[9], ARGV[5], 'tasks:' .. ARGV[7], number)
 mark(KEYS[9], ARGV[5], 'agents:' .. ARGV[8], number)

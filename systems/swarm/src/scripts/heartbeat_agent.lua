@@ -12,7 +12,7 @@ if not agent[1] then return {'unknown'} end
 -- include: clock.lua
 -- include: alive.lua
 -- include: agent.lua
-local roster = roster_of(agent[5], KEYS[3], 5)
+local roster = roster_of(agent[5], KEYS[3], 5, #KEYS - 5)
 if not roster then return {'shards', agent[5]} end
 
 local near = keep_alive(KEYS[1], KEYS[5], ARGV[2], ARGV[3], ARGV[4], ARGV[1])

@@ -18,7 +18,7 @@ end
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
-local roster = roster_of(task[6], KEYS[3], 7)
+local roster = roster_of(task[6], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', task[6]} end
 
 local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])

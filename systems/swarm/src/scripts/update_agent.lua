@@ -18,7 +18,7 @@ if to ~= '' and to ~= was and not string.find(ARGV[11], ',' .. was .. ',', 1, tr
 -- include: alive.lua
 -- include: tell.lua
 -- include: agent.lua
-local roster = roster_of(had[3], KEYS[3], 7)
+local roster = roster_of(had[3], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', had[3]} end
 
 -- One that was moved within the last second is left where it is, and the swarm was kept alive with it.

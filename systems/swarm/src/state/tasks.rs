@@ -1,9 +1,11 @@
 //! Tasks of a swarm: made, claimed under a lease, finished once.
 
+use keyplane_key::{Hash, Key};
 use keyplane_store::Reply;
 
 use super::error::OpError;
-use super::outcome::Done;
+use super::names::Names;
+use super::outcome::{Done, Told};
 use super::{Inner, MOST_TRIES, Swarms, check, flat};
 use crate::keys::{AgentId, SwarmId, TaskId};
 use crate::model::{Priority, TaskKind, TaskStatus};
@@ -52,6 +54,23 @@ pub enum Claimed {
     Task(Claim),
     /// Nothing can be claimed now.
     Nothing,
+}
+
+/// How many rosters an operation needs that changes a task and its agent, beside the plain ones. A script tells, before it writes.
+#[derive(Debug, Default)]
+struct Rosters {
+    agents: u64,
+    tasks: u64,
+}
+
+impl Rosters {
+    fn keys(&self, names: &Names) -> (Vec<Key<Hash>>, Vec<Key<Hash>>) {
+        (names.roster_shards(self.agents), names.task_roster_shards(self.tasks))
+    }
+
+    fn grow(&mut self, told: &Told) {
+        (self.agents, self.tasks) = (self.agents.max(told.number(1)), self.tasks.max(told.number(2)));
+    }
 }
 
 impl Swarms {
@@ -143,9 +162,9 @@ impl Swarms {
         let names = self.names(swarm)?;
         let key = keyspace.agent(swarm, agent);
         let task_keys: Vec<_> = tasks.iter().map(|task| keyspace.task(swarm, task)).collect();
-        let (mut agents, mut lists) = (0, 0);
+        let mut needed = Rosters::default();
         for _ in 0..MOST_TRIES {
-            let (roster_shards, task_shards) = (names.roster_shards(agents), names.task_roster_shards(lists));
+            let (roster_shards, task_shards) = needed.keys(&names);
             let call = scripts::ClaimTask {
                 swarm: &names.swarm,
                 agent: &key,
@@ -165,7 +184,7 @@ impl Swarms {
                 by: agent.as_str().into(),
                 agent_id: agent.as_str().into(),
                 lease: Self::millis(settings.task_lease),
-                roster_shards: agents.into(),
+                roster_shards: needed.agents.into(),
                 tasks: tasks.iter().map(|task| task.as_str().into()).collect(),
             };
             let told: Vec<Reply> = handle.call(call).await?;
@@ -180,7 +199,7 @@ impl Swarms {
                 }
                 "none" if told.number(1) == 0 => return Ok(Some(Claimed::Nothing)),
                 "none" => return Ok(None),
-                "shards" => (agents, lists) = (agents.max(told.number(1)), lists.max(told.number(2))),
+                "shards" => needed.grow(&told),
                 _ => return Err(told.refusal(swarm, agent.as_str(), "")),
             }
         }
@@ -236,11 +255,11 @@ impl Swarms {
         let fields = [("result", result.to_owned())];
         check(task_fields, &fields)?;
         let mut dependants: Vec<TaskId> = Vec::new();
-        let (mut agents, mut lists) = (0, 0);
+        let mut needed = Rosters::default();
         for _ in 0..MOST_TRIES {
             let mut tasks = vec![keyspace.task(&claim.swarm, &claim.task)];
             tasks.extend(dependants.iter().map(|task| keyspace.task(&claim.swarm, task)));
-            let (roster_shards, task_shards) = (names.roster_shards(agents), names.task_roster_shards(lists));
+            let (roster_shards, task_shards) = needed.keys(&names);
             let call = scripts::CompleteTask {
                 swarm: &names.swarm,
                 agent: &agent,
@@ -262,7 +281,7 @@ impl Swarms {
                 agent_id: claim.agent.as_str().into(),
                 fence: claim.fence.into(),
                 dependants: dependants.len().into(),
-                roster_shards: agents.into(),
+                roster_shards: needed.agents.into(),
                 more: dependants.iter().map(|task| task.as_str().into()).chain(flat(&fields)).collect(),
             };
             let told: Vec<Reply> = handle.call(call).await?;
@@ -273,8 +292,7 @@ impl Swarms {
                     let named = told.text(1).split(' ').filter(|task| !task.is_empty());
                     dependants = named.filter_map(|task| TaskId::from_store(task).ok()).collect();
                 }
-                // Which ones it needs is not told: one more of each.
-                "shards" => (agents, lists) = (agents + 1, lists + 1),
+                "shards" => needed.grow(&told),
                 _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "completed")),
             }
         }
@@ -287,9 +305,9 @@ impl Swarms {
         let names = self.names(&claim.swarm)?;
         let (task, agent) =
             (keyspace.task(&claim.swarm, &claim.task), keyspace.agent(&claim.swarm, &claim.agent));
-        for shards in 0..MOST_TRIES as u64 {
-            let (roster_shards, task_shards) =
-                (names.roster_shards(shards), names.task_roster_shards(shards));
+        let mut needed = Rosters::default();
+        for _ in 0..MOST_TRIES {
+            let (roster_shards, task_shards) = needed.keys(&names);
             let call = scripts::FailTask {
                 swarm: &names.swarm,
                 task: &task,
@@ -311,14 +329,14 @@ impl Swarms {
                 agent_id: claim.agent.as_str().into(),
                 fence: claim.fence.into(),
                 again: u64::from(again).into(),
-                roster_shards: shards.into(),
+                roster_shards: needed.agents.into(),
                 fields: Vec::new(),
             };
             let told: Vec<Reply> = handle.call(call).await?;
             let told = self.told(&claim.swarm, &told);
             match told.word() {
                 "ok" => return Ok(told.done()),
-                "shards" => {}
+                "shards" => needed.grow(&told),
                 _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "failed")),
             }
         }
@@ -344,12 +362,12 @@ impl Swarms {
         let Inner { janitor, keyspace, most, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.task(swarm, task);
-        for shards in 0..MOST_TRIES as u64 {
+        let mut needed = Rosters::default();
+        for _ in 0..MOST_TRIES {
             let holder: Option<String> = janitor.run(key.hget("assignedAgent").reading()).await?;
             let Some(Ok(agent)) = holder.map(AgentId::from_store) else { return Ok(false) };
             let agent_key = keyspace.agent(swarm, &agent);
-            let (roster_shards, task_shards) =
-                (names.roster_shards(shards), names.task_roster_shards(shards));
+            let (roster_shards, task_shards) = needed.keys(&names);
             let call = scripts::RequeueTask {
                 swarm: &names.swarm,
                 task: &key,
@@ -366,13 +384,13 @@ impl Swarms {
                 by: "janitor".into(),
                 task_id: task.as_str().into(),
                 agent_id: agent.as_str().into(),
-                roster_shards: shards.into(),
+                roster_shards: needed.agents.into(),
             };
             let told: Vec<Reply> = janitor.call(call).await?;
             let told = self.told(swarm, &told);
             match told.word() {
                 "ok" => return Ok(true),
-                "shards" => {}
+                "shards" => needed.grow(&told),
                 // Renewed, finished, or gone meanwhile.
                 "held" | "unknown" | "gone" => return Ok(false),
                 _ => return Err(told.refusal(swarm, task.as_str(), "pending")),

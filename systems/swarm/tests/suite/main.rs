@@ -12,6 +12,7 @@ mod properties;
 mod recover;
 mod removal;
 mod restored;
+mod rosters;
 mod seed;
 mod setup;
 mod swarms;

@@ -1,6 +1,6 @@
 -- An agent that no longer works on a task is idle, unless it is paused or has ended. One that works on another by now, or is
 -- gone, is left alone.
-local function free(agent, id, task, plain, before, leases, is_done)
+local function free(agent, id, task, plain, before, count, leases, is_done)
   local had = redis.call('HMGET', agent, 'currentTask', 'confidence', 'role', 'shard', 'version', 'completedTasks', 'status')
   if had[1] ~= task then return end
   local becomes = had[7]
@@ -11,8 +11,6 @@ local function free(agent, id, task, plain, before, leases, is_done)
     local done = had[6] and had[6] ~= '[]' and string.sub(had[6], 1, -2) .. ',' or '['
     redis.call('HSET', agent, 'completedTasks', done .. '"' .. task .. '"]')
   end
-  local roster = roster_of(had[4], plain, before)
-  if roster then
-    redis.call('HSET', roster, id, agent_line(becomes, had[2], '', redis.call('ZSCORE', leases, id), had[3]))
-  end
+  redis.call('HSET', roster_of(had[4], plain, before, count), id,
+    agent_line(becomes, had[2], '', redis.call('ZSCORE', leases, id), had[3]))
 end

@@ -1,0 +1,69 @@
+//! Swarms with more agents and tasks than one hash may list: whoever is listed further behind works like the others.
+
+use std::time::Duration;
+
+use keyplane_swarm::model::{AgentStatus, Priority, TaskStatus};
+use keyplane_swarm::state::{Claim, Claimed, NewTask};
+use keyplane_swarm::{SwarmId, Swarms};
+use keyplane_testing::VirtualEngine;
+
+use crate::setup::{agent_id, new_task, running, task_id, view};
+use crate::timed::swarms;
+
+/// Behind the plain roster and one more.
+const AGENT: u64 = 2000;
+/// Behind the plain list.
+const TASK: u64 = 1001;
+
+/// Two thousand and one agents; a first task, a thousand that nobody hurries to, and one more that waits for the first.
+async fn many(swarms: &Swarms) -> SwarmId {
+    let swarm = running(swarms, AGENT + 1).await;
+    let urgent = NewTask { priority: Priority::Critical, ..new_task(1, &[]) };
+    swarms.create_task(&swarm, &urgent, "test").await.unwrap();
+    for number in 2..TASK {
+        let task = NewTask { priority: Priority::Low, ..new_task(number, &[]) };
+        swarms.create_task(&swarm, &task, "test").await.unwrap();
+    }
+    let waits = NewTask { priority: Priority::Critical, ..new_task(TASK, &[1]) };
+    assert_eq!(swarms.create_task(&swarm, &waits, "test").await.unwrap(), TaskStatus::Blocked);
+    swarm
+}
+
+async fn claimed(swarms: &Swarms, swarm: &SwarmId, task: u64) -> Claim {
+    let Claimed::Task(claim) = swarms.claim(swarm, &agent_id(AGENT)).await.unwrap() else {
+        panic!("nothing can be claimed")
+    };
+    assert_eq!(claim.task, task_id(task));
+    assert_lists(swarms, swarm, AgentStatus::Busy, task, TaskStatus::InProgress).await;
+    claim
+}
+
+/// What the rosters say; and nobody is listed among the others.
+async fn assert_lists(swarms: &Swarms, swarm: &SwarmId, agent: AgentStatus, number: u64, task: TaskStatus) {
+    let seen = view(swarms, swarm).await;
+    assert_eq!(seen.agents[agent_id(AGENT).as_str()].status, agent);
+    assert_eq!(seen.tasks[task_id(number).as_str()].status, task);
+    assert_eq!((seen.agents.len() as u64, seen.tasks.len() as u64), (AGENT + 1, TASK));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_listed_further_behind_works_like_the_others() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = many(&swarms).await;
+
+    let claim = claimed(&swarms, &swarm, 1).await;
+    assert_eq!(swarms.complete_task(&claim, "{}").await.unwrap(), 1, "one waited for it");
+    assert_lists(&swarms, &swarm, AgentStatus::Idle, 1, TaskStatus::Completed).await;
+    assert_lists(&swarms, &swarm, AgentStatus::Idle, TASK, TaskStatus::Pending).await;
+
+    let claim = claimed(&swarms, &swarm, TASK).await;
+    swarms.progress(&claim, 50.0).await.unwrap();
+    swarms.fail_task(&claim, true).await.unwrap();
+    assert_lists(&swarms, &swarm, AgentStatus::Idle, TASK, TaskStatus::Pending).await;
+
+    claimed(&swarms, &swarm, TASK).await;
+    engine.advance(Duration::from_secs(91)).await;
+    assert_eq!(swarms.take_back(&swarm, 10).await.unwrap(), [task_id(TASK)]);
+    assert_lists(&swarms, &swarm, AgentStatus::Idle, TASK, TaskStatus::Pending).await;
+}
