@@ -73,7 +73,11 @@ async fn apply(api: &Api, event: ChainEvent) -> Result<Json<Value>, Refusal> {
             "forgotten": forgotten.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }),
         Ok(Verdict::CaughtUp(events)) => json!({ "outcome": "caught_up", "events": events }),
-        Ok(Verdict::Skipped) => json!({ "outcome": "kept", "why": "another node is the watcher" }),
+        Ok(Verdict::Behind) => json!({
+            "outcome": "kept",
+            "why": "the pool has blocks above it that this node has not been told of",
+        }),
+        Ok(Verdict::Skipped) => json!({ "outcome": "kept", "why": "this node is not the watcher" }),
         Err(error) => return Err(refused(&error)),
     };
     Ok(Json(told))
@@ -86,6 +90,7 @@ fn refused(error: &ConfirmError) -> Refusal {
         }
         ConfirmError::TooFarBack { .. } => Refusal::conflict("too_far_back", error.to_string())
             .help("go back to a block that was applied here"),
+        ConfirmError::NotCountable(error) => Refusal::bad_request(error.to_string()),
         ConfirmError::Read(error) => unread(error),
         error => Refusal::unavailable(error.to_string(), super::AGAIN),
     }

@@ -47,6 +47,38 @@ pub struct Block {
     pub txs: Vec<TxHash>,
 }
 
+/// The largest height and slot: beyond it the store's numbers, which are doubles, skip some.
+const MOST: u64 = 1 << 53;
+
+/// A height or a slot that no chain has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the {what} {value} is above {MOST}: no chain has it")]
+pub struct NotCountable {
+    what: &'static str,
+    value: u64,
+}
+
+fn countable(what: &'static str, value: u64) -> Result<(), NotCountable> {
+    if value > MOST { Err(NotCountable { what, value }) } else { Ok(()) }
+}
+
+impl Block {
+    /// Whether its numbers can be counted on.
+    pub fn countable(&self) -> Result<(), NotCountable> {
+        countable("slot", self.point.slot).and(countable("height", self.height))
+    }
+}
+
+impl ChainEvent {
+    /// Whether its numbers can be counted on.
+    pub fn countable(&self) -> Result<(), NotCountable> {
+        match self {
+            Self::Forward(block) => block.countable(),
+            Self::Back { to } => countable("slot", to.slot),
+        }
+    }
+}
+
 /// What the chain did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainEvent {

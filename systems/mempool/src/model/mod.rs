@@ -15,7 +15,7 @@ mod status;
 mod tx;
 mod window;
 
-pub use chain::{Block, ChainEvent, Point};
+pub use chain::{Block, ChainEvent, NotCountable, Point};
 pub(crate) use entry::tail as entry_tail;
 pub use entry::{Entry, Known, NotAnEntry};
 pub use hash::{BlockHash, NotAHash, TxHash};

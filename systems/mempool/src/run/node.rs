@@ -3,6 +3,7 @@
 //! # What it promises
 //! - Every node keeps the newest blocks that it has seen. Whoever becomes the watcher begins behind the last block that was
 //!   applied, by whomever, so a failover loses no block and applies none twice.
+//! - A node that hears of the chain late, or once more, undoes nothing that it has not heard of: it waits until it has.
 //! - A block that cannot be applied now, because the store is away, is kept; it is applied when the store is back.
 //!
 //! # What it does not
@@ -47,6 +48,8 @@ pub enum Verdict {
     Done(Confirmed),
     /// This node had missed some before it; it has caught up with so many events.
     CaughtUp(usize),
+    /// The pool has blocks above it that this node has not heard of. The event is kept.
+    Behind,
     /// Another node is the watcher. The event is kept.
     Skipped,
 }
@@ -136,7 +139,11 @@ impl Node {
 
 impl Inner {
     async fn confirm(&self, event: &ChainEvent) -> Result<Verdict, ConfirmError> {
+        event.countable()?;
         let mut window = self.chain.lock().await;
+        if let ChainEvent::Back { to } = event {
+            self.reachable(&window, *to).await?;
+        }
         window.follow(event);
         let Some(fence) = self.watch.fence() else {
             tracing::debug!(node_id = self.pool.node_id(), "not watcher, skipping confirm");
@@ -151,6 +158,17 @@ impl Inner {
         }
     }
 
+    /// Refuses to go back to what nobody has seen, and forgets nothing for it. While the store is away it may be there.
+    async fn reachable(&self, window: &Window, to: Point) -> Result<(), ConfirmError> {
+        if window.knows(to) {
+            return Ok(());
+        }
+        match self.pool.stands_on(to).await {
+            Ok(false) => Err(ConfirmError::TooFarBack { to }),
+            Ok(true) | Err(_) => Ok(()),
+        }
+    }
+
     async fn apply(
         &self,
         window: &Window,
@@ -158,11 +176,18 @@ impl Inner {
         event: &ChainEvent,
     ) -> Result<Verdict, ConfirmError> {
         self.adopt(fence).await?;
+        if let ChainEvent::Back { to } = event
+            && let Some(tip) = self.pool.tip().await?
+            && tip.point != *to
+            && !window.has_gone_back(*to, tip.point)
+        {
+            return self.catch_up(window, fence).await;
+        }
         match self.pool.confirm(fence, event).await {
             Ok(confirmed) => Ok(Verdict::Done(confirmed)),
             // Something before it is missing.
             Err(ConfirmError::NotNext { .. } | ConfirmError::TooFarBack { .. }) => {
-                self.catch_up(window, fence).await.map(Verdict::CaughtUp)
+                self.catch_up(window, fence).await
             }
             Err(error) => Err(error),
         }
@@ -191,22 +216,26 @@ impl Inner {
     /// What the watcher does when nothing happens: how many things.
     async fn tidy(&self, window: &Window, fence: &Fence) -> Result<usize, ConfirmError> {
         self.adopt(fence).await?;
-        match self.catch_up(window, fence).await? {
-            0 => self.pool.expire(fence).await,
-            events => Ok(events),
-        }
+        // What waits grows old also while blocks are missing.
+        let (caught, expired) = (self.catch_up(window, fence).await, self.pool.expire(fence).await?);
+        Ok(match caught? {
+            Verdict::CaughtUp(events) => events + expired,
+            _ => expired,
+        })
     }
 
-    /// Brings the pool to where the chain is, as this node has seen it: how many events that took.
-    async fn catch_up(&self, window: &Window, fence: &Fence) -> Result<usize, ConfirmError> {
+    /// Brings the pool to where the chain is, as this node has seen it.
+    async fn catch_up(&self, window: &Window, fence: &Fence) -> Result<Verdict, ConfirmError> {
         let tip = self.pool.tip().await?;
-        let mut catch = window.catch_up(tip.map(|tip| tip.point).as_slice());
+        let height = tip.map_or(0, |tip| tip.height);
+        let mut catch = window.catch_up(tip.map(|tip| tip.point).as_slice(), height);
         if catch == Catch::TooFar {
-            catch = window.catch_up(&self.pool.applied(DEEPEST).await?);
+            catch = window.catch_up(&self.pool.applied(DEEPEST).await?, height);
         }
         let (back, forward) = match catch {
             Catch::Level => (None, Vec::new()),
             Catch::Up { back, forward } => (back, forward),
+            Catch::Behind => return Ok(Verdict::Behind),
             Catch::TooFar => return Err(gap(window, tip)),
         };
         let mut events = 0;
@@ -216,7 +245,7 @@ impl Inner {
             events += 1;
         }
         self.pool.settle(fence).await?;
-        Ok(events)
+        Ok(Verdict::CaughtUp(events))
     }
 }
 
@@ -232,7 +261,7 @@ fn gap(window: &Window, tip: Option<Tip>) -> ConfirmError {
 
 /// Catches up when a term begins, and when an event could not be applied; gives up what is too old; sweeps.
 async fn keep_up(inner: Arc<Inner>) {
-    let (mut terms, mut swept) = (inner.watch.terms(), Instant::now());
+    let (mut terms, mut swept, mut last) = (inner.watch.terms(), Instant::now(), String::new());
     loop {
         tokio::select! {
             biased;
@@ -256,10 +285,18 @@ async fn keep_up(inner: Arc<Inner>) {
                 Err(error) => tracing::warn!(node_id = inner.pool.node_id(), %error, "cannot sweep"),
             }
         }
-        match kept {
-            Ok(0) | Err(ConfirmError::Fenced) => {}
-            Ok(events) => tracing::info!(node_id = inner.pool.node_id(), events, "caught up"),
-            Err(error) => tracing::warn!(node_id = inner.pool.node_id(), %error, "cannot catch up"),
+        let trouble = match kept {
+            Ok(0) | Err(ConfirmError::Fenced) => String::new(),
+            Ok(events) => {
+                tracing::info!(node_id = inner.pool.node_id(), events, "caught up");
+                String::new()
+            }
+            Err(error) => error.to_string(),
+        };
+        // The same trouble is told once.
+        if !trouble.is_empty() && trouble != last {
+            tracing::warn!(node_id = inner.pool.node_id(), error = trouble, "cannot catch up");
         }
+        last = trouble;
     }
 }

@@ -143,7 +143,13 @@ impl Pool {
         Ok(points)
     }
 
+    /// Whether an undo could lead there: it is the tip, or an applied block, or right below them. Before the first block all is.
+    pub(crate) async fn stands_on(&self, to: Point) -> Result<bool, ConfirmError> {
+        Ok(self.height_of(to).await?.is_some() || self.tip().await?.is_none())
+    }
+
     pub(super) async fn apply(&self, fence: &Fence, block: &Block) -> Result<Confirmed, ConfirmError> {
+        block.countable()?;
         let thresholds = self.0.settings.thresholds;
         for _ in 0..MOST_TRIES {
             let view = self.look(block.height, &block.txs).await?;
@@ -257,7 +263,10 @@ impl Pool {
             let blocks = self.read_applied(height).await?;
             let found = blocks.iter().find(|(_, block)| block.prev == to.hash);
             if let Some((height, _)) = found {
-                return Ok(Some(height.saturating_sub(1)));
+                let height = height.saturating_sub(1);
+                // The slot of one that was not applied here is known to the caller alone.
+                let is_it = self.block_at(height).await?.is_none_or(|block| block.point() == to);
+                return Ok(is_it.then_some(height));
             }
             match height.checked_sub(PAGE as u64) {
                 Some(below) if blocks.len() == PAGE => height = below,

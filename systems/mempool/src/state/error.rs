@@ -4,7 +4,7 @@ use keyplane_kit::SetupError;
 use keyplane_store::{Error, HandleError};
 
 use super::receive::Limit;
-use crate::model::{Block, Point, RecordError, Stage, TxHash};
+use crate::model::{Block, NotCountable, Point, RecordError, Stage, TxHash};
 
 /// A pool that cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +133,9 @@ pub enum ConfirmError {
         /// Where to.
         to: Point,
     },
+    /// No chain is that high.
+    #[error(transparent)]
+    NotCountable(#[from] NotCountable),
     /// Others changed the same transactions again and again. Trying again is safe.
     #[error("the step did not come through: what it was planned on changed {times} times")]
     Contended {

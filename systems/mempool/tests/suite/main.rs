@@ -1,6 +1,7 @@
 //! What the mempool does, on every store.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod behind;
 mod blocking;
 mod differences;
 mod faults;

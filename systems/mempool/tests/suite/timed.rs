@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::setup::{Watcher, block_on, settings, stage, tx};
 
-async fn pool(engine: &VirtualEngine, settings: Settings) -> Pool {
+pub(crate) async fn pool(engine: &VirtualEngine, settings: Settings) -> Pool {
     let store = Store::on_engine(engine.live().clone(), Options::default()).await.unwrap();
     let id = format!("{:08x}-0000-4000-8000-{:012x}", fastrand::u32(..), fastrand::u64(..1 << 48));
     Pool::new(&store, Naming::new("dolos:mempool", false).unwrap(), &id, settings).unwrap()
