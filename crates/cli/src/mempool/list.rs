@@ -1,5 +1,7 @@
 //! `keyplane mempool list`: what is in the pool.
 
+use std::collections::HashSet;
+
 use keyplane_mempool::{Pool, Stage, Status, TxHash};
 use serde_json::Value;
 
@@ -8,6 +10,9 @@ use super::{Site, unread};
 use crate::args::Given;
 use crate::outcome::{Failure, Outcome};
 use crate::output::Output;
+
+/// Finished ones that are asked for at once.
+const PAGE: u32 = 1000;
 
 pub(super) async fn run(
     stage: Option<&str>,
@@ -47,16 +52,32 @@ async fn gather(pool: &Pool, stage: Option<Stage>, limit: usize) -> Result<Vec<(
             .extend(inflight.iter().filter(|one| wanted(one.status.stage)).map(|one| (one.hash, one.status)));
     }
     if wanted(Stage::Finalized) || wanted(Stage::Dropped) {
-        let mut cursor = Some(0);
-        while let Some(from) = cursor.filter(|_| listed.len() < limit) {
-            let page = pool.dump_finalized(from, 1000).await.map_err(unread)?;
-            let hashes: Vec<TxHash> = page.items.iter().map(|item| item.entry.hash).collect();
-            listed.extend(with_status(pool, &hashes, stage).await?);
-            cursor = page.next_cursor;
-        }
+        finished(pool, stage, limit, &mut listed).await?;
     }
     listed.truncate(limit);
     Ok(listed)
+}
+
+/// The newest first. One that was dropped and sent again is where it is now, and its old entry tells nothing.
+async fn finished(
+    pool: &Pool,
+    stage: Option<Stage>,
+    limit: usize,
+    listed: &mut Vec<(TxHash, Status)>,
+) -> Result<(), Failure> {
+    let (mut skip, mut seen) = (0, listed.iter().map(|(tx, _)| *tx).collect::<HashSet<_>>());
+    while listed.len() < limit {
+        let page = pool.newest_finished(skip, PAGE).await.map_err(unread)?;
+        let hashes: Vec<TxHash> =
+            page.iter().map(|item| item.entry.hash).filter(|tx| seen.insert(*tx)).collect();
+        let with_status = with_status(pool, &hashes, stage).await?;
+        listed.extend(with_status.into_iter().filter(|(_, status)| status.stage.is_final()));
+        if page.len() < PAGE as usize {
+            return Ok(());
+        }
+        skip += PAGE;
+    }
+    Ok(())
 }
 
 async fn with_status(

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use keyplane_kit::lease::LeaseError;
 use keyplane_mempool::ports::recorded::{longest_chain, read_blocks, read_txs};
 use keyplane_mempool::run::Replay;
-use keyplane_mempool::state::ConfirmError;
+use keyplane_mempool::state::{ConfirmError, ReceiveError};
 use serde_json::json;
 
 use super::{Site, unopened, unread};
@@ -24,13 +25,17 @@ pub(super) async fn run(
     progress.say(|| "reading the recording".to_owned());
     let all = read_blocks(blocks).map_err(bad)?;
     let (rows, chain) = (all.len(), longest_chain(all));
+    if chain.is_empty() {
+        return Err(Failure::new(format!("{} holds no block", blocks.display()))
+            .help("one JSON object per line: {\"hash\", \"prev\", \"slot\", \"number\", \"txs\"}"));
+    }
     let txs = read_txs(txs).map_err(bad)?;
     if rows > chain.len() {
         output.remark(&format!("{} blocks of other chains are left out", rows - chain.len()));
     }
     let pool = Site::open_or_in_memory(given).await?.pool()?;
     let lease = pool.lease().map_err(|error| unopened(&error))?;
-    let held = lease.try_acquire(pool.node_id()).await.map_err(|error| Failure::new(error.to_string()))?;
+    let held = lease.try_acquire(pool.node_id()).await.map_err(|error| locked(error))?;
     let held = held.ok_or_else(|| {
         Failure::new("another node is the watcher of this pool")
             .help("replay into a pool of its own: another namespace")
@@ -43,7 +48,7 @@ pub(super) async fn run(
     }
     let done = replay.settle().await.map_err(stopped)?;
     drop(progress);
-    held.release().await.map_err(|error| Failure::new(error.to_string()))?;
+    held.release().await.map_err(|error| locked(error))?;
     if output.json {
         output.document(&json!({
             "blocks": done.blocks,
@@ -66,6 +71,14 @@ fn stopped(error: keyplane_mempool::run::ReplayError) -> Failure {
     match error {
         ReplayError::Read(error) => unread(error),
         ReplayError::Confirm(ConfirmError::Read(error)) => unread(error),
+        ReplayError::Receive { error: ReceiveError::Store(error), .. } => unread(error),
+        error => Failure::new(error.to_string()),
+    }
+}
+
+fn locked(error: LeaseError) -> Failure {
+    match error {
+        LeaseError::Store(error) => unread(error),
         error => Failure::new(error.to_string()),
     }
 }

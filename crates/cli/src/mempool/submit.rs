@@ -15,6 +15,8 @@ use crate::output::Output;
 /// No transaction is near as long; whatever is longer was meant for somebody else.
 const MOST: u64 = 8 * 1024 * 1024;
 
+const WHAT_TO_GIVE: &str = "give a signed transaction: CBOR, its hex, or what cardano-cli wrote";
+
 pub(super) async fn run(file: &Path, given: &Given, output: &Output) -> Result<Outcome, Failure> {
     let tx = read(file)?;
     let pool = Site::open(given).await?.pool()?;
@@ -52,16 +54,25 @@ fn read(file: &Path) -> Result<Tx, Failure> {
     if bytes.len() as u64 > MOST {
         return Err(Failure::new(format!("{name} has more than {MOST} bytes: no transaction is that long")));
     }
+    if bytes.trim_ascii().is_empty() {
+        return Err(Failure::new(format!("{name} is empty")).help(WHAT_TO_GIVE));
+    }
+    let bytes = envelope(&bytes).unwrap_or(bytes);
     let bytes = from_hex(&bytes).map_err(|error| Failure::new(format!("{name}: {error}")))?.unwrap_or(bytes);
-    Tx::decode(bytes).map_err(|error| {
-        Failure::new(format!("{name} is no transaction: {error}"))
-            .help("give a signed transaction in CBOR, binary or hex")
-    })
+    Tx::decode(bytes)
+        .map_err(|error| Failure::new(format!("{name} is no transaction: {error}")).help(WHAT_TO_GIVE))
+}
+
+/// What cardano-cli writes: `{"type": "Witnessed Tx ConwayEra", "description": "…", "cborHex": "84a4…"}`.
+fn envelope(bytes: &[u8]) -> Option<Vec<u8>> {
+    let object: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    Some(object.get("cborHex")?.as_str()?.as_bytes().to_vec())
 }
 
 /// The bytes that hex digits spell; `None` where these are no hex digits.
 fn from_hex(bytes: &[u8]) -> Result<Option<Vec<u8>>, hex::FromHexError> {
     let digits: Vec<u8> = bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let digits = digits.strip_prefix(b"0x").unwrap_or(&digits);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_hexdigit) {
         return Ok(None);
     }

@@ -173,16 +173,28 @@ impl Pool {
             count: (u64::from(limit) + 1).into(),
         };
         let (trimmed, entries): (Option<u64>, Vec<(Vec<u8>, f64)>) = node.call(call).await?;
-        let finished = |(entry, seq): (Vec<u8>, f64)| {
-            let entry = FinalizedEntry::from_cbor(&entry)
-                .map_err(ReadError::record("finalized", format!("number {seq}")))?;
-            Ok(Finished { seq: seq as u64, entry })
-        };
         let mut items: Vec<Finished> = entries.into_iter().map(finished).collect::<Result<_, ReadError>>()?;
         let next_cursor = items.get(limit as usize).map(|item| item.seq);
         items.truncate(limit as usize);
         Ok(Page { items, next_cursor, trimmed_to: trimmed.filter(|to| (1..=*to).contains(&cursor)) })
     }
+
+    /// The other end of the log: the newest first, without the first `skip`, at most `count`.
+    pub async fn newest_finished(&self, skip: u32, count: u32) -> Result<Vec<Finished>, ReadError> {
+        let Inner { node, names, .. } = &*self.0;
+        let last = -i64::from(skip) - 1;
+        let Some(first) = last.checked_sub(i64::from(count) - 1).filter(|first| *first <= last) else {
+            return Ok(Vec::new());
+        };
+        let entries = node.run(names.finalized.zrange_with_scores(first, last)).await?;
+        entries.into_iter().rev().map(finished).collect()
+    }
+}
+
+fn finished((entry, seq): (Vec<u8>, f64)) -> Result<Finished, ReadError> {
+    let entry =
+        FinalizedEntry::from_cbor(&entry).map_err(ReadError::record("finalized", format!("number {seq}")))?;
+    Ok(Finished { seq: seq as u64, entry })
 }
 
 /// What is known of a transaction.
