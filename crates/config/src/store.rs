@@ -87,6 +87,8 @@ pub struct MempoolSettings {
     pub grpc: Option<String>,
     /// Who is offered transactions, each as `NAME=URL`.
     pub peers: Vec<String>,
+    /// What they are shown.
+    pub peer_token: Option<Secret>,
     /// What callers of it must bring.
     pub token: Option<Secret>,
 }
@@ -154,6 +156,7 @@ impl Config {
             listen: own.text("listen").unwrap_or_default().to_owned(),
             grpc: own.text("grpc").map(str::to_owned),
             peers: own.text("peers").map_or_else(Vec::new, listed),
+            peer_token: own.secret("peer_token"),
             token: own.secret("token"),
         }
     }

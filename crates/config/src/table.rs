@@ -260,6 +260,15 @@ pub(crate) static SETTINGS: &[Setting] = &[
         older: &[],
         doc: "Who is offered transactions: `NAME=URL`, several with commas, such as `relay-1=http://127.0.0.1:8190/api/submit/tx`. The same on every node.",
     },
+    Setting {
+        name: "peer_token",
+        place: Place::Only(Section::Mempool),
+        kind: Kind::Secret,
+        default: None,
+        own_defaults: &[],
+        older: &[],
+        doc: "Shown to every peer, as a bearer token: a node that other machines reach demands one. Only from the environment.",
+    },
     token(Section::Mempool),
     only(
         Section::Docket,

@@ -11,9 +11,14 @@ use serde_json::Value;
 
 /// A transaction of the Conway era that spends the output with this first byte.
 pub(crate) fn transaction(spends: u8) -> (String, Vec<u8>) {
+    spender(spends, 170_000)
+}
+
+/// One of several that spend it.
+pub(crate) fn spender(spends: u8, fee: u64) -> (String, Vec<u8>) {
     use keyplane_mempool::model::Input;
     let input = Input { tx: keyplane_mempool::TxHash::new([spends; 32]), index: 0 };
-    let bytes = keyplane_mempool::ports::transaction(input, 170_000, b"nobody signed this");
+    let bytes = keyplane_mempool::ports::transaction(input, fee, b"nobody signed this");
     let tx = keyplane_mempool::Tx::decode(bytes.clone()).unwrap();
     (tx.hash.to_string(), bytes)
 }

@@ -2,7 +2,7 @@
 
 use keyplane_testing::{Program, Server, Settings, until};
 
-use crate::node::{Node, keyplane, transaction};
+use crate::node::{Node, keyplane, spender, transaction};
 
 /// What a metric of the peer counts.
 fn counted(peer: &Node, what: &str) -> u64 {
@@ -76,4 +76,51 @@ fn a_peer_that_cannot_be_one_is_refused_at_the_start() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(why), "{said}");
     }
+}
+
+fn relay(peer: &Node) -> String {
+    format!("relay-1={}/api/submit/tx", peer.address)
+}
+
+#[test]
+fn a_peer_that_has_another_spender_has_not_taken_this_one() {
+    let (server, other) = [(); 2].map(|()| Server::start(Program::Redis, &Settings::tcp())).into();
+    let peer = Node::start(&other);
+    let (first, bytes) = transaction(1);
+    assert_eq!(peer.submit("/api/submit/tx", &bytes).status, 202);
+    let node = Node::start_with(&server.url(), &[("KEYPLANE_MEMPOOL_PEERS", &relay(&peer))]);
+    let (second, bytes) = spender(1, 180_000);
+    assert_ne!(first, second);
+    assert_eq!(node.submit("/api/submit/tx", &bytes).status, 202);
+    node.wait_for("refused by the peer");
+    let (third, bytes) = transaction(3);
+    assert_eq!(node.submit("/api/submit/tx", &bytes).status, 202);
+    until("the next one is taken", || match node.stage(&third) {
+        stage if stage == "acknowledged" => Ok(()),
+        stage => Err(stage.to_string()),
+    });
+    assert_eq!(node.stage(&second), "propagated");
+}
+
+#[test]
+fn a_peer_that_lets_nobody_in_keeps_what_waits_waiting() {
+    let (server, other) = [(); 2].map(|()| Server::start(Program::Redis, &Settings::tcp())).into();
+    let peer = Node::start_with(&other.url(), &[("KEYPLANE_MEMPOOL_TOKEN", "correct-horse-battery-staple")]);
+    let peers = relay(&peer);
+    let node = Node::start_with(&server.url(), &[("KEYPLANE_MEMPOOL_PEERS", &peers)]);
+    let (hash, bytes) = transaction(1);
+    assert_eq!(node.submit("/api/submit/tx", &bytes).status, 202);
+    node.wait_for("401 Unauthorized");
+    drop(node);
+    let node = Node::start_with(
+        &server.url(),
+        &[
+            ("KEYPLANE_MEMPOOL_PEERS", &peers),
+            ("KEYPLANE_MEMPOOL_PEER_TOKEN", "correct-horse-battery-staple"),
+        ],
+    );
+    until("it is taken", || match node.stage(&hash) {
+        stage if stage == "acknowledged" => Ok(()),
+        stage => Err(stage.to_string()),
+    });
 }

@@ -1,10 +1,13 @@
 //! A peer that takes transactions over HTTP, as cardano-submit-api and Blockfrost do; another Keyplane node is one too.
+//!
+//! Only what is said of the transaction itself is an answer. Who finds nothing there, or is asked for a token, has reached no peer:
+//! the transactions stay, and the log says why.
 
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{Method, Request, StatusCode, Uri};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -26,6 +29,7 @@ const MOST_SAID: usize = 4096;
 pub struct SubmitPeer {
     name: PeerName,
     uri: Uri,
+    token: Option<HeaderValue>,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -42,6 +46,9 @@ pub enum NotASubmitPeer {
     /// The URL.
     #[error("`{0}` is not where a peer takes transactions: http://HOST:PORT/PATH")]
     Url(String),
+    /// A token that no header can hold. It is not repeated.
+    #[error("the token for peers has characters that no header can hold")]
+    Token,
 }
 
 impl std::str::FromStr for SubmitPeer {
@@ -55,31 +62,51 @@ impl std::str::FromStr for SubmitPeer {
             return Err(bad());
         }
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Ok(Self { name: name.parse()?, uri, client })
+        Ok(Self { name: name.parse()?, uri, token: None, client })
     }
 }
 
 impl SubmitPeer {
+    /// The same, and it is shown this token.
+    pub fn with_token(mut self, token: &str) -> Result<Self, NotASubmitPeer> {
+        let mut value =
+            HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| NotASubmitPeer::Token)?;
+        value.set_sensitive(true);
+        self.token = Some(value);
+        Ok(self)
+    }
+
     async fn send(&self, tx: &Offer) -> Result<Answer, String> {
         let body = Full::new(Bytes::from(tx.payload.bytes.clone()));
         let request = Request::builder().method(Method::POST).uri(&self.uri);
-        let request = request.header(CONTENT_TYPE, "application/cbor").body(body);
-        let response = self.client.request(request.map_err(said)?).await.map_err(said)?;
+        let mut request = request.header(CONTENT_TYPE, "application/cbor").body(body).map_err(said)?;
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
+        }
+        let response = self.client.request(request).await.map_err(said)?;
         let status = response.status();
         let body = Limited::new(response.into_body(), MOST_SAID).collect().await.map(|body| body.to_bytes());
+        let why = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
         match status {
-            // It had it before.
-            StatusCode::CONFLICT => Ok(Answer::Taken),
+            // It had it before, unless it says that another one stands in the way.
+            StatusCode::CONFLICT if code(&why).as_deref() != Some("conflict") => Ok(Answer::Taken),
             status if status.is_success() => Ok(Answer::Taken),
-            // Not now, says the peer.
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Err(status.to_string()),
-            status if status.is_client_error() => {
-                let why = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
-                Ok(Answer::Refused(format!("{status} {why}")))
-            }
-            status => Err(status.to_string()),
+            StatusCode::BAD_REQUEST
+            | StatusCode::CONFLICT
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::UNPROCESSABLE_ENTITY => Ok(Answer::Refused(format!("{status} {why}"))),
+            // Not now, or not here, says the peer.
+            status => Err(format!("{status} {why}")),
         }
     }
+}
+
+/// The code in the body of another node's refusal.
+fn code(body: &str) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_str(body).ok()?;
+    // As its own doors tell it, and as the one for Blockfrost's clients does.
+    let code = body.pointer("/error/code").or_else(|| body.get("code"))?;
+    Some(code.as_str()?.to_owned())
 }
 
 fn said(error: impl std::error::Error) -> String {

@@ -71,7 +71,9 @@ impl<P: Peer> Link<P> {
             Err(Broken::Peer(error)) => {
                 tracing::warn!(node_id, peer, %error, "the peer is away");
                 (self.is_up, self.was_up) = (false, true);
-                AGAIN
+                let pause = self.pause;
+                self.pause = (pause * 2).min(SELDOM);
+                pause
             }
             Err(Broken::Store(error)) => {
                 tracing::debug!(node_id, peer, %error, "cannot offer");
