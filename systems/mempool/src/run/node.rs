@@ -207,6 +207,13 @@ impl Inner {
                 "adopted what the original wrote"
             );
         }
+        if adopted.weeds > 0 {
+            tracing::warn!(
+                node_id = self.pool.node_id(),
+                entries = adopted.weeds,
+                "took out of the queue what was listed twice, not pending, or no hash"
+            );
+        }
         if adopted.waiting == 0 {
             self.adopted.store(term, Ordering::Relaxed);
         }

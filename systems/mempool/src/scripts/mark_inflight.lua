@@ -1,4 +1,5 @@
--- mempool/mark_inflight v1: move hashes from pending to inflight as propagated; those that are not pending are left alone.
+-- mempool/mark_inflight v1: move hashes from pending to inflight as propagated; those that are not pending are left alone, but for
+--   entries at the head of the queue, where they would stand in front of those that are.
 -- keys: pending(rw) inflight(w) stage(rw) tip(r) due(w) offered(w) stats(rw) events(w) payload(r)...
 -- args: drop_after, most_events, node, hashes...
 -- returns: {{hash moved, ...}, {hash whose payload is gone, ...}}
@@ -13,7 +14,7 @@ local call = redis.call
 local height = call('HGET', KEYS[4], 'height') or '0'
 local due, offers = height + ARGV[1], call('HGET', KEYS[7], 'offers') or 0
 local at = now()
-local moved, lost, out = {}, {}, {}
+local moved, lost, out, stray = {}, {}, {}, nil
 for i = 4, #ARGV, 2 do
   local hash, raw = ARGV[i], ARGV[i + 1]
   local entry = call('HGET', KEYS[3], hash)
@@ -34,9 +35,17 @@ for i = 4, #ARGV, 2 do
     else
       lost[#lost + 1] = hash
     end
+  elseif entry then
+    stray = stray or {}
+    stray[raw] = true
   end
 end
 take_out(KEYS[1], out, #moved)
+if stray then
+  for _, raw in ipairs(call('LRANGE', KEYS[1], 0, (#ARGV - 3) / 2 - 1)) do
+    if stray[raw] then call('LREM', KEYS[1], 1, raw) end
+  end
+end
 if #moved > 0 then
   local offer = call('HINCRBY', KEYS[7], 'offers', #moved) - #moved
   for i, hash in ipairs(moved) do

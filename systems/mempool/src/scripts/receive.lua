@@ -94,6 +94,19 @@ if #raws > 0 and (count > argv[1] + 0 or bytes > argv[2] + 0) then
       call('HINCRBY', stats, 'full', 1)
     end
   end
+  local gone = {}
+  for i, answer in pairs(refused) do
+    if answer[2] == 'full' then gone[argv[starts[i]]] = answer[3] end
+  end
+  for i, answer in pairs(refused) do
+    -- What stood in its way has found no room itself, and is not here.
+    local limit = answer[2] == 'duplicate' and gone[argv[starts[i]]] or answer[2] == 'conflict' and gone[answer[4]]
+    if limit then
+      call('HINCRBY', stats, answer[2] .. 's', -1)
+      call('HINCRBY', stats, 'full', 1)
+      refused[i] = {i, 'full', limit}
+    end
+  end
   for _, answer in pairs(refused) do
     if answer[2] == 'full' then answer[4] = answer[3] == 'count' and count or bytes end
   end

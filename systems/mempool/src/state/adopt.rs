@@ -1,6 +1,8 @@
 //! Data that the original wrote: its queue, its records and its log are as here, but nothing is known of stages, inputs and
 //! heights. Whoever becomes the watcher makes it known, so that nothing that was accepted there is stuck.
 
+use std::collections::HashSet;
+
 use keyplane_key::Arg;
 use keyplane_kit::Fence;
 
@@ -15,6 +17,9 @@ use crate::scripts;
 /// Looked at in one round trip.
 const PAGE: usize = 256;
 
+/// Taken out of the queue in one step: each may cost a walk along all of it.
+const WEEDS: usize = 32;
+
 /// What was adopted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -23,6 +28,8 @@ pub struct Adopted {
     pub txs: u64,
     /// Confirmed ones that wait for the first block: their height follows from it.
     pub waiting: u64,
+    /// Entries of the queue that did not belong there, and are gone.
+    pub weeds: u64,
 }
 
 /// A transaction of the original.
@@ -42,11 +49,24 @@ impl Pool {
     /// Makes known what the original left in the queue, among the records and in the log.
     pub async fn adopt(&self, fence: &Fence) -> Result<Adopted, ConfirmError> {
         let mut adopted = Adopted::default();
+        if self.is_all_known().await? {
+            return Ok(adopted);
+        }
         let tip = self.tip().await?;
         self.adopt_pending(fence, tip, &mut adopted).await?;
         self.adopt_inflight(fence, tip, &mut adopted).await?;
         self.adopt_finished(fence, tip, &mut adopted).await?;
         Ok(adopted)
+    }
+
+    /// Whether there is nothing to adopt, by counts alone. Each known transaction stands in one place at least, so where there
+    /// are no more places none is unknown. The known ones are counted first: what comes meanwhile is looked at in vain.
+    async fn is_all_known(&self) -> Result<bool, ConfirmError> {
+        let Inner { watcher, names, .. } = &*self.0;
+        let counts =
+            [names.stage.hlen(), names.pending.llen(), names.inflight.hlen(), names.finalized.zcard()];
+        let counts = watcher.run_all(counts).await?;
+        Ok(counts.first().copied() == Some(counts.iter().skip(1).sum()))
     }
 
     async fn adopt_pending(
@@ -56,12 +76,18 @@ impl Pool {
         to: &mut Adopted,
     ) -> Result<(), ConfirmError> {
         let Inner { watcher, names, .. } = &*self.0;
-        let mut at = 0;
+        let (mut at, mut seen, mut weeds) = (0, HashSet::new(), Vec::new());
         loop {
             let page = watcher.run(names.pending.lrange(at, at + PAGE as i64 - 1)).await?;
-            let damaged = |error| ReadError::damaged("pending", "an entry", &error);
-            let hashes = page.iter().map(|raw| TxHash::from_slice(raw).map_err(damaged));
-            let unknown = self.unknown(hashes.collect::<Result<_, _>>()?).await?;
+            let mut hashes = Vec::with_capacity(page.len());
+            for raw in &page {
+                match TxHash::from_slice(raw) {
+                    Ok(hash) if seen.insert(hash) => hashes.push(hash),
+                    Ok(hash) => weeds.push((raw.clone(), hash.to_string())),
+                    Err(_) => weeds.push((raw.clone(), String::new())),
+                }
+            }
+            let unknown = self.unknown(hashes).await?;
             let payloads = self.payloads(&unknown).await?;
             let found = unknown.into_iter().zip(payloads).map(|(hash, payload)| Found {
                 hash,
@@ -74,10 +100,48 @@ impl Pool {
             });
             self.make_known(fence, tip, found.collect(), to).await?;
             if page.len() < PAGE {
-                return Ok(());
+                break;
             }
             at += PAGE as i64;
         }
+        weeds.extend(self.strays(&seen).await?);
+        self.weed(fence, &weeds, to).await
+    }
+
+    /// Those of the queue that are known, and not as pending.
+    async fn strays(&self, queued: &HashSet<TxHash>) -> Result<Vec<(Vec<u8>, String)>, ConfirmError> {
+        let queued: Vec<TxHash> = queued.iter().copied().collect();
+        let mut strays = Vec::new();
+        for page in queued.chunks(PAGE) {
+            let stages = self.check_all(page).await?;
+            let is_stray = |stage: Option<Stage>| stage.is_some_and(|stage| stage != Stage::Pending);
+            let found = page.iter().zip(stages).filter(|(_, status)| is_stray(status.map(|one| one.stage)));
+            strays.extend(found.map(|(hash, _)| (hash.bytes().to_vec(), hash.to_string())));
+        }
+        Ok(strays)
+    }
+
+    async fn weed(
+        &self,
+        fence: &Fence,
+        weeds: &[(Vec<u8>, String)],
+        to: &mut Adopted,
+    ) -> Result<(), ConfirmError> {
+        let Inner { watcher, names, .. } = &*self.0;
+        for some in weeds.chunks(WEEDS) {
+            let call = scripts::WeedPending {
+                watcher_lock_fence: fence.key(),
+                pending: &names.pending,
+                stage: &names.stage,
+                fence: fence.into(),
+                suspects: some.iter().flat_map(|(raw, text)| [Arg::from(raw), Arg::from(text)]).collect(),
+            };
+            match watcher.call::<i64>(call).await? {
+                count if count >= 0 => to.weeds += count.unsigned_abs(),
+                _ => return Err(ConfirmError::Fenced),
+            }
+        }
+        Ok(())
     }
 
     async fn adopt_inflight(

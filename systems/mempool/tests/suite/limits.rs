@@ -125,3 +125,30 @@ async fn what_is_refused_keeps_no_input(place: Place) {
     let roomier = node_with(&place, settings).await;
     roomier.receive(&spending(&[other])).await.unwrap();
 }
+
+/// What would stand in its way had come at the same time, and found no room either.
+#[every_store(except(unix, tls))]
+async fn nobody_is_told_of_one_that_found_no_room(place: Place) {
+    let mut settings = settings();
+    settings.limits.count = 1;
+    let pool = node_with(&place, settings).await;
+    let known = tx();
+    pool.receive(&known).await.unwrap();
+    let input = tx().inputs[0];
+    let first = spending(&[input]);
+    // The first one goes alone, and the others meanwhile wait to go together.
+    let sent = [known, first.clone(), first, spending(&[tx().inputs[0], input])];
+    let tasks = sent.map(|tx| {
+        let pool = pool.clone();
+        tokio::spawn(async move { pool.receive(&tx).await })
+    });
+    for (place, task) in tasks.into_iter().enumerate() {
+        match (place, task.await.unwrap()) {
+            (0, Err(ReceiveError::Duplicate { .. })) => {}
+            (1..=3, Err(ReceiveError::Full { limit: Limit::Count, used: 1, max: 1 })) => {}
+            (place, told) => panic!("{place}: {told:?}"),
+        }
+    }
+    let totals = pool.pulse().await.unwrap().totals;
+    assert_eq!((totals.received, totals.conflicts, totals.duplicates, totals.full), (1, 0, 1, 3));
+}

@@ -140,3 +140,29 @@ async fn payloads_without_a_transaction_are_swept(place: Place) {
     let pending = watcher.pool.peek_pending(10).await.unwrap();
     assert_eq!(pending[0].payload.as_ref(), Some(&kept.payload), "what is known stays");
 }
+
+/// F2: an entry that was pushed again, one that is not pending any more, and one that is nothing at all.
+#[every_store(except(unix, tls))]
+async fn what_stands_in_the_queue_in_vain_holds_up_nobody(place: Place) {
+    let pool = node(&place).await;
+    let original = Original(&place);
+    let mut wallet = SimWallet::new(fastrand::u64(..));
+    let txs: Vec<Tx> = (0..40).map(|_| wallet.pay().unwrap()).collect();
+    for tx in txs.iter().chain(&txs) {
+        original.pending(tx);
+    }
+    original.run("pending", &[b"RPUSH", b"not a hash"]);
+    assert_eq!(original.ask::<u64>("pending", &[b"LLEN"]), 81);
+
+    let watcher = Watcher::of(pool.clone()).await;
+    let adopted = pool.adopt(watcher.fence()).await.unwrap();
+    assert_eq!((adopted.txs, adopted.weeds), (40, 41));
+    assert_eq!(queue(&pool).await, txs.iter().map(|tx| tx.hash).collect::<Vec<_>>());
+
+    // And if one comes after that: it goes when it has reached the head.
+    pool.mark_inflight(&[txs[0].hash]).await.unwrap();
+    original.run("pending", &[b"LPUSH", txs[0].hash.bytes()]);
+    pool.mark_inflight(&[txs[0].hash, txs[1].hash]).await.unwrap();
+    assert_eq!(queue(&pool).await, txs[2..].iter().map(|tx| tx.hash).collect::<Vec<_>>());
+    assert_eq!(stage(&pool, &txs[0].hash).await, Some(Stage::Propagated));
+}
