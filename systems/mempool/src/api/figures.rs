@@ -47,8 +47,8 @@ pub(super) async fn metrics(node: &Node) -> Vec<Family> {
             one("keyplane_mempool_term", "The watcher's term.", pulse.term.unwrap_or_default() as f64),
             Family::counter(
                 "keyplane_mempool_failovers_total",
-                "Terms that began.",
-                [Sample::count(pulse.terms)],
+                "Terms that began, but for the first.",
+                [Sample::count(pulse.terms.saturating_sub(1))],
             ),
             Family::counter(
                 "keyplane_mempool_transactions_total",

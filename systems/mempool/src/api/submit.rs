@@ -3,9 +3,11 @@
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
 use keyplane_http::Refusal;
+use serde_json::json;
 
 use super::{AGAIN, Api, away};
 use crate::model::Tx;
@@ -20,18 +22,32 @@ pub(super) async fn cardano(
     take_in(&api, &headers, body).await.map(|hash| (StatusCode::ACCEPTED, Json(hash)))
 }
 
-/// As Blockfrost answers: 200 and the id.
-pub(super) async fn blockfrost(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Json<String>, Refusal> {
-    take_in(&api, &headers, body).await.map(Json)
+/// As Blockfrost answers: 200 and the id, and its clients read `status_code`, `error` and `message` of a refusal.
+pub(super) async fn blockfrost(State(api): State<Api>, headers: HeaderMap, body: Bytes) -> Response {
+    let refused = match take_in(&api, &headers, body).await {
+        Ok(hash) => return Json(hash).into_response(),
+        Err(refused) => refused,
+    };
+    let body = json!({
+        "status_code": refused.status.as_u16(),
+        "error": refused.status.canonical_reason().unwrap_or_default(),
+        "message": refused.message.clone(),
+        "code": refused.code,
+        "help": refused.help.clone(),
+    });
+    let (parts, _) = refused.into_response().into_parts();
+    let mut response = Json(body).into_response();
+    *response.status_mut() = parts.status;
+    if let Some(after) = parts.headers.get(RETRY_AFTER) {
+        response.headers_mut().insert(RETRY_AFTER, after.clone());
+    }
+    response
 }
 
 async fn take_in(api: &Api, headers: &HeaderMap, body: Bytes) -> Result<String, Refusal> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next().map(str::trim) != Some("application/cbor") {
+    let is_cbor = |kind: &str| kind.trim().eq_ignore_ascii_case("application/cbor");
+    if !kind.split(';').next().is_some_and(is_cbor) {
         let message = format!("the body is `{kind}`: a transaction is sent as application/cbor");
         return Err(Refusal::unsupported_media(message));
     }

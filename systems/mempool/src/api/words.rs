@@ -21,27 +21,56 @@ fn object(names: &[&str]) -> Value {
 
 pub(super) fn operations() -> Vec<Operation> {
     let mut all: Vec<Operation> = vec![
-        submitting("/api/submit/tx", StatusCode::ACCEPTED, "Submit a transaction, as to cardano-submit-api"),
-        submitting("/tx/submit", StatusCode::OK, "Submit a transaction, as to Blockfrost"),
+        submitting(
+            "/api/submit/tx",
+            StatusCode::ACCEPTED,
+            "Submit a transaction, as to cardano-submit-api",
+            |told, status, why| told.refuses(status, why),
+        ),
+        submitting(
+            "/tx/submit",
+            StatusCode::OK,
+            "Submit a transaction, as to Blockfrost",
+            |told, status, why| told.answers(status, why, JSON, blockfrost_error()),
+        ),
     ];
     all.extend(asking());
     all.extend(following());
     all
 }
 
-fn submitting(path: &str, accepted: StatusCode, summary: &str) -> Operation {
-    Operation::post(path, summary)
+/// What a door for transactions refuses, and why.
+const REFUSALS: [(StatusCode, &str); 6] = [
+    (StatusCode::BAD_REQUEST, "No transaction; the message says why."),
+    (StatusCode::CONFLICT, "`duplicate`: the pool has it. `conflict`: another one spends the same input."),
+    (StatusCode::PAYLOAD_TOO_LARGE, "Longer than any block could hold."),
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Not application/cbor."),
+    (StatusCode::TOO_MANY_REQUESTS, "The pool is full; the message says which limit."),
+    (StatusCode::SERVICE_UNAVAILABLE, "The store is away. Sending it again is safe."),
+];
+
+fn submitting(
+    path: &str,
+    accepted: StatusCode,
+    summary: &str,
+    refuses: fn(Operation, StatusCode, &'static str) -> Operation,
+) -> Operation {
+    let operation = Operation::post(path, summary)
         .takes("application/cbor", json!({ "type": "string", "contentMediaType": "application/cbor" }))
-        .answers(accepted, "Accepted: the id of the transaction.", JSON, hash())
-        .refuses(StatusCode::BAD_REQUEST, "No transaction; the message says why.")
-        .refuses(
-            StatusCode::CONFLICT,
-            "`duplicate`: the pool has it. `conflict`: another one spends the same input.",
-        )
-        .refuses(StatusCode::PAYLOAD_TOO_LARGE, "Longer than any block could hold.")
-        .refuses(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Not application/cbor.")
-        .refuses(StatusCode::TOO_MANY_REQUESTS, "The pool is full; the message says which limit.")
-        .refuses(StatusCode::SERVICE_UNAVAILABLE, "The store is away. Sending it again is safe.")
+        .answers(accepted, "Accepted: the id of the transaction.", JSON, hash());
+    REFUSALS.into_iter().fold(operation, |told, (status, why)| refuses(told, status, why))
+}
+
+/// A refusal as Blockfrost's clients read it, and our code and help beside it.
+fn blockfrost_error() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "required": ["status_code", "error", "message", "code", "help"],
+        "properties": {
+            "status_code": number(), "error": text, "message": text, "code": text, "help": text,
+        },
+    })
 }
 
 fn asking() -> Vec<Operation> {
