@@ -178,3 +178,21 @@ async fn of_many_that_claim_at_once_each_has_a_task_of_its_own(place: Place) {
     }
     assert_eq!(tasks.len() as u64, agents);
 }
+
+#[every_store(except(unix, tls))]
+async fn an_agent_stays_small_however_much_it_has_done(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let agent = agent_id(0);
+    let key = Keyspace::new(naming(&place)).unwrap().agent(&swarm, &agent);
+    let ids: Vec<String> = (0..10_000).map(|number| format!("\"{}\"", task_id(number))).collect();
+    let long = format!("[{}]", ids.join(","));
+    let _: u64 = place.raw(key.as_str(), &["HSET", key.as_str(), "completedTasks", &long]);
+    swarms.create_task(&swarm, &new_task(7, &[]), "test").await.unwrap();
+    let claim = claimed(&swarms, &swarm, &agent).await;
+    swarms.complete_task(&claim, "{}").await.unwrap();
+    let done: String = place.raw(key.as_str(), &["HGET", key.as_str(), "completedTasks"]);
+    let done: Vec<String> = serde_json::from_str(&done).unwrap();
+    assert_eq!(done.last(), Some(&task_id(7).to_string()));
+    assert!((90..=300).contains(&done.len()), "{}", done.len());
+}

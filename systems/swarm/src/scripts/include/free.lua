@@ -9,6 +9,8 @@ local function free(agent, id, task, plain, before, count, leases, is_done)
   redis.call('HSET', agent, 'status', becomes, 'version', text((had[5] or 0) + 1))
   if is_done then
     local done = had[6] and had[6] ~= '[]' and string.sub(had[6], 1, -2) .. ',' or '['
+    -- The newest hundred or more: an agent that works for months stays as small as it was.
+    if #done > 8192 then done = '[' .. string.sub(done, (string.find(done, ',', #done - 4096, true) or #done) + 1) end
     redis.call('HSET', agent, 'completedTasks', done .. '"' .. task .. '"]')
   end
   redis.call('HSET', roster_of(had[4], plain, before, count), id,
