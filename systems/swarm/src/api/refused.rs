@@ -155,6 +155,14 @@ impl From<OpError> for Refused {
             OpError::NoValidator { .. } => {
                 stands("no_validator", "only agents that were registered with type validator vote")
             }
+            OpError::LeftVoter { .. } => {
+                stands("no_validator", "set the agent idle with agent_update if it is there after all")
+            }
+            OpError::Full { .. } => stands(
+                "full",
+                "who has voted may change its vote; close the round, or open another with more `eligible`",
+            ),
+            OpError::Late { .. } => stands("closed", "close it, and open another round"),
             OpError::Closed { .. } => stands("closed", "open another round"),
             OpError::Early { .. } => stands("early", "wait for the votes that are missing, or for that time"),
             OpError::Fenced { .. } => stands("fenced", "take the lock again before you go on"),

@@ -151,6 +151,30 @@ pub enum OpError {
         /// What it is instead; empty if the swarm does not know it.
         kind: String,
     },
+    /// Who has left, or failed, votes no more.
+    #[error("the agent `{agent}` is {status}: only validators that are there vote")]
+    LeftVoter {
+        /// Which agent.
+        agent: String,
+        /// What it is.
+        status: String,
+    },
+    /// As many have voted as may.
+    #[error("{round} has {votes} votes, which is as many as may be cast")]
+    Full {
+        /// Which round.
+        round: String,
+        /// So many.
+        votes: u64,
+    },
+    /// The round's time is over, and nobody has closed it yet.
+    #[error("{round} takes no votes any more: its time was over at {until}")]
+    Late {
+        /// Which round.
+        round: String,
+        /// RFC 3339.
+        until: String,
+    },
     /// The round takes no votes any more.
     #[error("{round} is closed: {status}")]
     Closed {
