@@ -98,6 +98,8 @@ keyplane_kit::counters! {
         rolled_up,
         /// Members removed from indexes because their swarms were gone.
         reconciled,
+        /// Swarms that were listed otherwise than they say, and are no longer.
+        corrected,
         /// Swarms that ran out without having ended.
         expired,
         /// Finished swarms removed.
@@ -285,6 +287,7 @@ impl Upkeep {
         let fed = self.each(None, Step::Feed).await;
         let done = self.swarms.reconcile().await?;
         self.counters.reconciled.many(done.removed);
+        self.counters.corrected.many(done.corrected);
         self.counters.expired.many(done.expired);
         fed
     }
