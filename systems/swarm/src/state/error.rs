@@ -112,17 +112,23 @@ pub enum OpError {
         agent: String,
     },
     /// The task is held.
-    #[error("the task `{task}` is held{}", held_by(.agent))]
+    #[error("the task `{task}` is held{}", by(.agent))]
     Held {
         /// Which task.
         task: String,
         /// Who holds it; empty if nobody does.
         agent: String,
     },
+    /// The task is pending, and not among those that can be claimed: somebody has written it by hand, or it is just coming back.
+    #[error("the task `{task}` is pending, and not listed among those that can be claimed")]
+    NotListed {
+        /// Which task.
+        task: String,
+    },
     /// Tasks are open.
     #[error("{waiting} tasks wait and {under_way} are under way")]
     Open {
-        /// That can be claimed.
+        /// That can be claimed, or are blocked.
         waiting: u64,
         /// That are held.
         under_way: u64,
@@ -203,6 +209,30 @@ pub enum OpError {
         /// Which swarm.
         swarm: String,
     },
+    /// A metric under whose name somebody keeps something else. Nothing was recorded.
+    #[error("{metric} of `{swarm}` holds one value, and no series: nothing can be added")]
+    NoSeries {
+        /// Which metric.
+        metric: String,
+        /// Of which swarm.
+        swarm: String,
+    },
+    /// A sample that is older than samples are kept. Nothing was recorded.
+    #[error("a sample of {at} is too old: they are kept for a day, from {oldest} on")]
+    TooOld {
+        /// When it was taken, in Unix milliseconds.
+        at: u64,
+        /// The oldest that are kept.
+        oldest: u64,
+    },
+    /// A value in a JSON document that its layout in the contract does not allow.
+    #[error("`{field}` {why}")]
+    Layout {
+        /// Where: `objective.type`.
+        field: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A value that is no number.
     #[error("{value} is no value of {metric}")]
     NoNumber {
@@ -277,6 +307,10 @@ impl From<ReadError> for OpError {
             error => Self::Read(error),
         }
     }
+}
+
+fn by(agent: &str) -> String {
+    if agent.is_empty() { String::new() } else { format!(" by `{agent}`") }
 }
 
 fn held_by(agent: &str) -> String {
