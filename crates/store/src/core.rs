@@ -137,7 +137,8 @@ impl Core {
             repeated += 1;
         };
         let took = start.elapsed();
-        self.context.metrics.count(job.operation.name, job.operation.pattern, |counters| {
+        let operation = &job.operation;
+        self.context.metrics.count(operation.name, operation.pattern, operation.writes, |counters| {
             if repeated > 0 {
                 counters.repeated(repeated);
             }

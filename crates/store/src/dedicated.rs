@@ -128,7 +128,8 @@ impl Dedicated {
             Err(_) => Err(Error::open(operation.clone(), Cause::TimedOut(patience.unwrap_or_default()))),
         };
         let (metrics, took) = (self.handle.metrics(), start.elapsed());
-        metrics.count(operation.name, operation.pattern, |counters| match &outcome {
+        // Its time is that of whom it waits for.
+        metrics.count(operation.name, operation.pattern, false, |counters| match &outcome {
             Ok(_) => counters.answered(took),
             Err(_) => counters.failed(took),
         });

@@ -57,6 +57,7 @@ struct Pool {
 pub(crate) struct Operation {
     name: &'static str,
     of: &'static str,
+    writes: bool,
     failed: AtomicU64,
     /// In pipelines, whose time is that of the whole and says nothing about one entry.
     unmeasured: AtomicU64,
@@ -65,10 +66,11 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    fn new(name: &'static str, of: &'static str) -> Self {
+    fn new(name: &'static str, of: &'static str, writes: bool) -> Self {
         Self {
             name,
             of,
+            writes,
             failed: AtomicU64::new(0),
             unmeasured: AtomicU64::new(0),
             repeated: AtomicU64::new(0),
@@ -152,8 +154,14 @@ impl Metrics {
         self.recent.push(answered);
     }
 
-    /// Counts something about an operation.
-    pub(crate) fn count(&self, name: &'static str, of: &'static str, count: impl FnOnce(&Operation)) {
+    /// Counts something about an operation. `writes`: it changes something, and nobody waits in it for others.
+    pub(crate) fn count(
+        &self,
+        name: &'static str,
+        of: &'static str,
+        writes: bool,
+        count: impl FnOnce(&Operation),
+    ) {
         let id = (name.as_ptr() as usize, of.as_ptr() as usize);
         let read = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = read.get(&id) {
@@ -161,7 +169,7 @@ impl Metrics {
         }
         drop(read);
         let mut write = self.operations.write().unwrap_or_else(PoisonError::into_inner);
-        count(write.entry(id).or_insert_with(|| Operation::new(name, of)));
+        count(write.entry(id).or_insert_with(|| Operation::new(name, of, writes)));
     }
 
     /// Whether the store can be relied on: fewer than [`UNHEALTHY_AFTER`] failed attempts to connect in a row, and of the
@@ -233,6 +241,8 @@ pub struct OperationSnapshot {
     pub name: &'static str,
     /// The key family, or the contract of the script.
     pub of: &'static str,
+    /// Whether it changes something, without waiting for others to do something first.
+    pub writes: bool,
     /// Answered as asked.
     pub answered: u64,
     /// Ended in an error.
@@ -246,6 +256,7 @@ pub struct OperationSnapshot {
 impl OperationSnapshot {
     fn add(&mut self, operation: &Operation) {
         let failed = operation.failed.load(Relaxed);
+        self.writes |= operation.writes;
         let measured = operation.latency.add_to(&mut self.latency);
         self.answered += (measured + operation.unmeasured.load(Relaxed)).saturating_sub(failed);
         self.failed += failed;
@@ -334,6 +345,21 @@ impl Latency {
         Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
+    /// Those that were measured since then: `earlier` is what this was at another moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = earlier.buckets.iter().chain(std::iter::repeat(&0));
+        Self {
+            buckets: self
+                .buckets
+                .iter()
+                .zip(before)
+                .map(|(now, before)| now.saturating_sub(*before))
+                .collect(),
+            total: self.total.saturating_sub(earlier.total),
+        }
+    }
+
     /// The time that this share of operations stayed within, to within half; zero before the first.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
@@ -411,9 +437,9 @@ mod tests {
     fn quantiles_come_from_the_buckets() {
         let metrics = Metrics::default();
         for micros in 1..=1000 {
-            metrics.count("GET", "book", |counters| counters.answered(Duration::from_micros(micros)));
+            metrics.count("GET", "book", false, |counters| counters.answered(Duration::from_micros(micros)));
         }
-        metrics.count("GET", "book", |counters| counters.failed(Duration::from_secs(1)));
+        metrics.count("GET", "book", false, |counters| counters.failed(Duration::from_secs(1)));
         let snapshot = metrics.snapshot();
         let found = &snapshot.operations[0];
         assert_eq!((found.name, found.of, found.answered, found.failed), ("GET", "book", 1000, 1));
@@ -422,6 +448,21 @@ mod tests {
         assert!(found.latency.quantile(1.0) >= Duration::from_secs(1));
         assert_eq!(found.latency.count(), 1001);
         assert_eq!(found.latency.cumulative().last().map(|(_, count)| count), Some(1001));
+    }
+
+    #[test]
+    fn what_was_measured_since_forgets_what_came_before() {
+        let metrics = Metrics::default();
+        let took = |millis| {
+            metrics.count("SET", "book", true, |counters| counters.answered(Duration::from_millis(millis)));
+            metrics.snapshot().operations[0].clone()
+        };
+        let (slow, then) = (took(1000), took(1));
+        assert!(then.writes && then.latency.quantile(0.99) >= Duration::from_secs(1));
+        let since = then.latency.since(&slow.latency);
+        assert_eq!((since.count(), since.total()), (1, Duration::from_millis(1)));
+        assert!(since.quantile(0.99) < Duration::from_millis(2));
+        assert_eq!(slow.latency.since(&Latency::default()), slow.latency);
     }
 
     #[test]

@@ -314,7 +314,9 @@ impl<'c> Tally<'c> {
     fn write(&mut self) {
         if let Some((operation, entries, failed)) = self.current.take() {
             let metrics = &self.core.context.metrics;
-            metrics.count(operation.name, operation.pattern, |counters| counters.pipelined(entries, failed));
+            metrics.count(operation.name, operation.pattern, operation.writes, |counters| {
+                counters.pipelined(entries, failed);
+            });
         }
     }
 }

@@ -44,11 +44,11 @@ impl Subcommand for Swarm {
             }
             _ => command,
         });
-        let serve = Serve::augment_args(Command::new(SERVE).about("Serve the operations over HTTP"));
+        // The arguments bring the words of their type, so what the command is about comes after them.
+        let serve = Serve::augment_args(Command::new(SERVE)).about("Serve the operations over HTTP");
         let command = command.subcommand(serve.after_help(super::serve::HELP));
-        let sim = Watch::augment_args(
-            Command::new(SIM).about("Watch a fleet that claims, works, votes, falls silent and is recovered"),
-        );
+        let sim = Watch::augment_args(Command::new(SIM))
+            .about("Watch a fleet that claims, works, votes, falls silent and is recovered");
         let command = command.subcommand(sim.after_help(super::sim::HELP));
         #[cfg(feature = "mcp")]
         let command = command.subcommand(
@@ -101,10 +101,26 @@ fn group(family: &'static str) -> Command {
     let verbs: Vec<&str> = of_it.iter().map(|op| op.words[1]).collect();
     let lines = of_it.iter().take(2).map(|op| example(&op.examples()[0])).collect::<Vec<_>>();
     Command::new(family)
-        .about(format!("On one {family} of a swarm: {}", verbs.join(", ")))
+        .about(about(family, &verbs))
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(format!("Examples:\n{}", lines.join("\n")))
+}
+
+/// Of most families a swarm has many; its performance and its lock it has once, and nobody has one consensus.
+fn about(family: &str, verbs: &[&str]) -> String {
+    let of = match family {
+        "performance" | "lock" => format!("The {family} of a swarm"),
+        "consensus" => "Consensus rounds of a swarm".to_owned(),
+        "memory" => "Memories of a swarm".to_owned(),
+        family => format!("{}s of a swarm", capitalised(family)),
+    };
+    format!("{of}: {}", verbs.join(", "))
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The command of an operation.

@@ -5,6 +5,12 @@ use serde_json::{Map, Value};
 use crate::outcome::Failure;
 use crate::output::{FAINT, KEY, NAME, Output, WARN};
 
+/// Fields that say how many are what.
+const COUNTS: [&str; 2] = ["agentsByStatus", "tasksByStatus"];
+
+/// Fields that hold any JSON that somebody gave: a list there is shown as one.
+const GIVEN: [&str; 2] = ["content", "result"];
+
 pub(super) fn answer(told: &Value, output: &Output) -> Result<(), Failure> {
     if output.json {
         return output.document(told);
@@ -15,7 +21,7 @@ pub(super) fn answer(told: &Value, output: &Output) -> Result<(), Failure> {
     let values: Vec<_> = values.into_iter().filter(|(_, value)| !value.is_null()).collect();
     let width = values.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     for (name, value) in values {
-        output.line(format!("{FAINT}{name:<width$}{FAINT:#}  {}", text(value)))?;
+        output.line(format!("{FAINT}{name:<width$}{FAINT:#}  {}", field(name, value)))?;
     }
     for (name, list) in lists {
         output.line("")?;
@@ -37,20 +43,28 @@ fn table(records: &[Value], output: &Output) -> Result<(), Failure> {
             heads.push(name);
         }
     }
-    let row = |record: &Value| heads.iter().map(|head| text(&record[*head])).collect();
+    let row = |record: &Value| heads.iter().map(|head| field(head, &record[*head])).collect();
     let rows: Vec<Vec<String>> = records.iter().map(row).collect();
     let shown: Vec<String> = heads.iter().map(|head| head.to_uppercase()).collect();
     output.table(&shown.iter().map(String::as_str).collect::<Vec<_>>(), &rows)
+}
+
+/// Counts are told in words, and what somebody has put there as it is.
+fn field(name: &str, value: &Value) -> String {
+    match value {
+        Value::Object(counts) if COUNTS.contains(&name) => {
+            counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(_) if GIVEN.contains(&name) => value.to_string(),
+        value => text(value),
+    }
 }
 
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Object(fields) if fields.values().all(Value::is_number) => {
-            fields.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
-        }
-        Value::Array(items) if items.iter().all(Value::is_string) => {
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => {
             items.iter().map(text).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),

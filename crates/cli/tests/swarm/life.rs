@@ -118,13 +118,114 @@ fn the_commands_drive_the_whole_life_of_a_swarm() {
     assert_eq!(told(&url, &["consensus", "open", SWARM, "--eligible", "1"])["round"], 1);
     told(&url, &["consensus", "vote", SWARM, "1", "--agent", VALIDATOR, "--confidence", "0.95"]);
     assert_eq!(told(&url, &["consensus", "close", SWARM, "1"])["decision"], "PROCEED");
+    // What fails is tried again, or called off.
+    for (task, waits_for) in [("task_tests_001", None), ("task_docs_0001", Some("task_tests_001"))] {
+        let more = waits_for.map_or_else(Vec::new, |first| vec!["--dependencies", first]);
+        told(&url, &[&["task", "create", SWARM, task], &text[..], &more].concat());
+    }
+    for attempt in [0, 1] {
+        let claim = told(&url, &["task", "claim", SWARM, "--agent", CODER]);
+        assert_eq!((&claim["task"], &claim["attempt"]), (&json!("task_tests_001"), &json!(attempt)));
+        let fence = claim["fence"].to_string();
+        told(&url, &["task", "fail", SWARM, "task_tests_001", "--agent", CODER, "--fence", &fence]);
+        if attempt == 0 {
+            let again = told(&url, &["task", "retry", SWARM, "task_tests_001"]);
+            assert_eq!(again, json!({ "status": "pending", "attempt": 1 }));
+        }
+    }
+    assert_eq!(swarm(&url, &["complete", SWARM]).status.code(), Some(1), "a task is blocked");
+    let waiting = told(&url, &["task", "cancel", SWARM, "task_tests_001"]);
+    assert_eq!(waiting, json!({ "status": "cancelled", "waiting": ["task_docs_0001"] }));
+    told(&url, &["task", "cancel", SWARM, "task_docs_0001"]);
     told(&url, &["complete", SWARM]);
     let events = told(&url, &["events", SWARM, "--most", "1000"]);
     assert_eq!(events["events"][0]["kind"], "create_swarm");
 
     let shown = swarm(&url, &["status", SWARM]);
     let shown = String::from_utf8(shown.stdout).unwrap();
-    for part in ["completed", "2 completed", "agents", CODER, "task_auth_001"] {
+    for part in ["completed", "2 completed", "2 cancelled", "agents", CODER, "task_auth_001"] {
         assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn what_was_given_is_shown_as_it_is() {
+    let server = redis();
+    let url = server.url();
+    running(&url);
+    for given in [r#"{"passed":41,"failed":1}"#, "{}", "[]", r#"["a, b","c"]"#, "41"] {
+        let kept = ["--agent", CODER, "--content", given];
+        told(&url, &[&["memory", "put", SWARM, "result", "mem_test_results"], &kept[..]].concat());
+        let shown = swarm(&url, &["memory", "get", SWARM, "result", "mem_test_results"]);
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let content = shown.lines().find_map(|line| line.strip_prefix("content")).map(str::trim);
+        let told = told(&url, &["memory", "get", SWARM, "result", "mem_test_results"]);
+        assert_eq!(content.unwrap_or_default(), told["content"].to_string(), "{shown}");
+    }
+    let shown = swarm(&url, &["status", SWARM]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("2 idle"), "how many are what is told in words: {shown}");
+}
+
+#[test]
+fn the_keys_of_a_swarm_are_those_that_the_store_has() {
+    let server = redis();
+    let url = server.url();
+    running(&url);
+    let text = ["--title", "Login form", "--description", "A form with two fields."];
+    told(&url, &[&["task", "create", SWARM, "task_schema_01"], &text[..]].concat());
+    let kept = ["--agent", CODER, "--content", "in plain words", "--tags", "login,tests"];
+    told(&url, &[&["memory", "put", SWARM, "knowledge", "mem_test_results"], &kept[..]].concat());
+    told(&url, &["consensus", "open", SWARM, "--eligible", "1"]);
+    told(&url, &["consensus", "vote", SWARM, "1", "--agent", VALIDATOR, "--confidence", "0.95"]);
+    told(&url, &["phase", "create", SWARM, "phase_implement", "--name", "N", "--loop-level", "3"]);
+    told(&url, &["performance", "record", SWARM, "latency", "--value", "41.5"]);
+    let key = format!("swarm:{SWARM}:performance:memory");
+    let _: () = redis::cmd("HSET").arg(key).arg(&["value", "3"]).query(&mut server.admin()).unwrap();
+    told(&url, &["checkpoint", "create", SWARM]);
+    told(&url, &["lock", "take", SWARM, "--owner", "somebody"]);
+    let answer = told(&url, &["keys", SWARM]);
+    let mut listed: Vec<(String, String, String)> = answer["keys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|held| {
+            let text = |name: &str| held[name].as_str().unwrap().to_owned();
+            let ttl = held["ttl"].as_u64().map_or(-1, |ttl| ttl as i64);
+            assert!(ttl == -1 || (0..=604_800).contains(&ttl), "{held}");
+            assert_eq!(
+                ttl == -1,
+                ["lock_fence", "lock_transitions", "performance"].contains(&&*text("family"))
+                    && text("type") != "zset",
+                "{held}"
+            );
+            (text("key"), text("family"), text("type"))
+        })
+        .collect();
+    let mut admin = server.admin();
+    let mut keys: Vec<String> = redis::cmd("KEYS").arg(format!("*{SWARM}*")).query(&mut admin).unwrap();
+    keys.sort();
+    listed.sort();
+    assert_eq!(listed.iter().map(|held| held.0.clone()).collect::<Vec<_>>(), keys);
+    for (key, family, kind) in &listed {
+        let found: String = redis::cmd("TYPE").arg(key).query(&mut admin).unwrap();
+        assert_eq!((&found, family.is_empty()), (kind, false), "{key}");
+    }
+    assert_eq!(swarm(&url, &["keys", "swarm_nowhere_1"]).status.code(), Some(1));
+}
+
+#[test]
+fn help_says_what_each_command_does() {
+    let output = swarm("redis://127.0.0.1:1", &["--help"]);
+    let help = String::from_utf8(output.stdout).unwrap();
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for about in [
+        "serve Serve the operations over HTTP",
+        "sim Watch a fleet that claims",
+        "task Tasks of a swarm: create, claim",
+        "consensus Consensus rounds of a swarm: open",
+        "lock The lock of a swarm: take",
+    ] {
+        assert!(words.contains(about), "{about}: {help}");
     }
 }

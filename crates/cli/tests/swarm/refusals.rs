@@ -222,6 +222,66 @@ fn commands_exit_with_who_is_to_blame() {
 }
 
 #[test]
+fn refusals_say_what_is_true() {
+    let server = redis();
+    let url = server.url();
+    rig(&url);
+    let said = |words: &[&str]| {
+        let output = swarm(&url, &[words, &["--json"]].concat());
+        let said: Value = serde_json::from_slice(&output.stderr).unwrap_or_default();
+        let part = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
+        (output.status.code().unwrap(), part("code"), part("error"))
+    };
+    let claim = |task: &str| said(&["task", "claim", SWARM, "--agent", VALIDATOR, "--task", task]);
+    let held = claim("task_auth_001");
+    assert_eq!(held.2, format!("the task `task_auth_001` is held by `{CODER}`"));
+    let key = format!("swarm:{SWARM}:tasks:task_typed_01");
+    let _: () = redis::cmd("HSET").arg(key).arg(&["status", "pending"]).query(&mut server.admin()).unwrap();
+    let typed = claim("task_typed_01");
+    assert_eq!((typed.0, typed.1.as_str()), (1, "not_listed"));
+    assert!(typed.2.contains("is pending, and not listed"), "{typed:?}");
+
+    let objective =
+        |objective: Value| said(&["create", "swarm_other_001", "--objective", &objective.to_string()]);
+    for (given, part) in [
+        (
+            json!({ "description": "D", "type": "weird", "priority": "high" }),
+            "`objective.type` cannot be \"weird\": it is one of feature, bugfix",
+        ),
+        (json!({ "type": "feature", "priority": "high" }), "`objective.description` is missing"),
+        (
+            json!({ "description": 7, "type": "feature", "priority": "high" }),
+            "`objective.description` cannot be 7",
+        ),
+        (
+            json!({ "description": "D", "type": "feature", "priority": "high", "estimatedDuration": 5 }),
+            "`objective.estimatedDuration`",
+        ),
+        (
+            json!({ "description": "D", "type": "feature", "priority": "high", "requirements": ["A", 7] }),
+            "`objective.requirements[1]`",
+        ),
+        (
+            json!({ "description": "D", "type": "feature", "priority": "high", "constraints": [{ "type": "time" }] }),
+            "`objective.constraints[0].description` is missing",
+        ),
+    ] {
+        let refused = objective(given);
+        assert_eq!((refused.0, refused.1.as_str()), (2, "bad_parameter"), "{refused:?}");
+        assert!(refused.2.contains(part), "{part}: {refused:?}");
+    }
+    let long = objective(json!({ "description": "x".repeat(1001), "type": "feature", "priority": "high" }));
+    assert_eq!((long.0, long.1.as_str()), (2, "too_large"), "{long:?}");
+
+    let old = said(&["performance", "record", SWARM, "latency", "--value", "5", "--at", "1736332200000"]);
+    assert_eq!((old.0, old.1.as_str()), (2, "too_old"), "{old:?}");
+    let key = format!("swarm:{SWARM}:performance:memory");
+    let _: () = redis::cmd("HSET").arg(key).arg(&["value", "3"]).query(&mut server.admin()).unwrap();
+    let single = said(&["performance", "record", SWARM, "memory", "--value", "5"]);
+    assert_eq!((single.0, single.1.as_str()), (1, "no_series"), "{single:?}");
+}
+
+#[test]
 fn an_address_that_others_reach_needs_a_token() {
     let server = redis();
     let refused = keyplane(&server.url()).args(["swarm", "serve", "--listen", "0.0.0.0:0"]).output().unwrap();

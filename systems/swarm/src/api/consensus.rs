@@ -41,7 +41,8 @@ pub(super) static OPS: &[Op] = &[
         path: "/api/swarms/{swarm}/consensus/{round}/vote",
         summary: "Cast a validator's vote",
         promise: "One for each validator: the last one counts. It passes from a confidence of 0.75 on. Refused for agents that are \
-                  no validators of the swarm, and after closing. Answers how many have voted.",
+                  no validators of the swarm or have left it, for others when as many have voted as are eligible, and after \
+                  its time. Answers how many have voted.",
         params: &[
             IN_SWARM,
             WHICH_ROUND,

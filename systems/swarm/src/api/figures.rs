@@ -1,15 +1,17 @@
 //! What is measured, and what is wrong: the seed's alerts, and the one that pages.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use keyplane_http::Alert;
 use keyplane_http::metrics::{Family, Sample};
-use keyplane_store::Reply;
+use keyplane_store::{Latency, Reply};
 use tokio::time::Instant;
 
 use super::Desk;
 use crate::run::Counters;
+use crate::state::Lost;
 
 /// The seed's thresholds.
 const MOST_MEMORY: f64 = 0.8;
@@ -18,6 +20,15 @@ const MOST_EXPIRATIONS: f64 = 100.0;
 
 /// How long an alert about something that happened goes on.
 const TOLD_FOR: Duration = Duration::from_secs(15 * 60);
+
+/// How long it is told that a swarm ran out.
+const PAGED_FOR: Duration = Duration::from_secs(3600);
+
+/// What is told of lately goes back so far, and at most twice as far while somebody looks.
+const LATELY: Duration = Duration::from_secs(60);
+
+/// How long the operations took that change something, by what they change and their name.
+type Writes = BTreeMap<(&'static str, &'static str), Latency>;
 
 /// What the servers say of themselves, summed up.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,11 +42,29 @@ struct Servers {
 #[derive(Debug, Default)]
 pub(super) struct Before {
     expirations: Option<(Instant, u64)>,
-    /// Swarms that ran out, pools that were exhausted: how many when, so far.
-    lost: (u64, Option<Instant>),
+    /// Pools that were exhausted: how many when, so far.
     exhausted: (u64, Option<Instant>),
     /// Swarms that were found large.
     large: (u64, Option<Instant>),
+    writes: Lately<Writes>,
+}
+
+/// Counts of a minute ago, to be taken from those of now.
+#[derive(Debug, Default)]
+struct Lately<T> {
+    before: T,
+    next: Option<(Instant, T)>,
+}
+
+impl<T: Clone> Lately<T> {
+    /// What had been counted at a look a minute ago or earlier; at the first looks nothing.
+    fn before(&mut self, now: Instant, counted: &T) -> &T {
+        if self.next.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= LATELY) {
+            let passed = self.next.replace((now, counted.clone()));
+            self.before = passed.map_or_else(|| self.before.clone(), |(_, passed)| passed);
+        }
+        &self.before
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -49,8 +78,19 @@ impl Figures {
         Self { kept: Some(kept), before: Arc::default() }
     }
 
-    fn lost(&self) -> u64 {
-        self.kept.as_ref().map_or(0, |kept| kept.expired.get())
+    /// The p99 of the slowest operation that changes something, lately.
+    fn slowest(&self, desk: &Desk) -> Duration {
+        let operations = desk.swarms.store().metrics().snapshot().operations;
+        let writes = operations.into_iter().filter(|operation| operation.writes);
+        let writes: Writes =
+            writes.map(|operation| ((operation.of, operation.name), operation.latency)).collect();
+        let mut seen = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = seen.writes.before(Instant::now(), &writes);
+        let lately = |(operation, latency): (_, &Latency)| match before.get(operation) {
+            Some(before) => latency.since(before).quantile(0.99),
+            None => latency.quantile(0.99),
+        };
+        writes.iter().map(lately).max().unwrap_or_default()
     }
 
     fn large(&self) -> u64 {
@@ -81,12 +121,16 @@ impl Figures {
                 .map(|(status, count)| Sample::number(count as f64).label("status", status));
             families.push(Family::gauge("keyplane_swarm_swarms", "Swarms by status.", samples));
         }
-        let slowest = slowest(desk);
+        let slowest = self.slowest(desk);
         families.push(one(
             "keyplane_swarm_write_p99_seconds",
-            "The slowest operation's p99.",
+            "The p99 of the slowest operation that changes something, over the last minute or two.",
             slowest.as_secs_f64(),
         ));
+        if let Ok(lost) = desk.swarms.lost().await {
+            let about = "Swarms that ran out without having ended, as all keepers counted them.";
+            families.push(Family::counter("keyplane_swarm_lost_total", about, [Sample::count(lost.count)]));
+        }
         if let Some(kept) = &self.kept {
             let samples = kept.all().map(|(what, _, count)| Sample::count(count).label("what", what));
             let about = "What the keeper did, and swarms that ran out without having ended.";
@@ -96,28 +140,20 @@ impl Figures {
     }
 
     pub(super) async fn alerts(&self, desk: &Desk) -> Vec<Alert> {
-        let Some(servers) = servers(desk).await else {
+        let (Some(servers), Ok(lost)) = (servers(desk).await, desk.swarms.lost().await) else {
             return vec![Alert::page("store_away", true, "the store does not answer")];
         };
         let now = Instant::now();
         let exhausted = desk.swarms.store().metrics().snapshot().pool_exhausted;
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = rate(before.expirations.replace((now, servers.expired)), now, servers.expired);
-        let is_lost = is_news(&mut before.lost, self.lost(), now);
         let is_exhausted = is_news(&mut before.exhausted, exhausted, now);
         let is_large = is_news(&mut before.large, self.large(), now);
         drop(before);
-        let slowest = slowest(desk);
+        let slowest = self.slowest(desk);
         vec![
             Alert::page("store_away", false, "the store answers"),
-            Alert::page(
-                "swarm_expired",
-                is_lost,
-                format!(
-                    "{} swarms ran out without having ended: are their agents alive? swarm_recover brings them back",
-                    self.lost()
-                ),
-            ),
+            Alert::page("swarm_expired", lost.ago.is_some_and(|ago| ago < PAGED_FOR), lost_in_words(lost)),
             Alert::warn(
                 "memory_high",
                 servers.memory > MOST_MEMORY,
@@ -130,7 +166,7 @@ impl Figures {
                 "writes_slow",
                 slowest > MOST_LATENCY,
                 format!(
-                    "the slowest operation takes {:.1} ms at p99; 50 ms are the bound",
+                    "the slowest change takes {:.1} ms at p99 lately; 50 ms are the bound",
                     slowest.as_secs_f64() * 1000.0
                 ),
             ),
@@ -175,10 +211,14 @@ fn number(info: &str, name: &str) -> u64 {
     info.lines().find_map(value).unwrap_or_default()
 }
 
-/// The p99 of the slowest operation that changes something.
-fn slowest(desk: &Desk) -> Duration {
-    let operations = desk.swarms.store().metrics().snapshot().operations;
-    operations.iter().map(|operation| operation.latency.quantile(0.99)).max().unwrap_or_default()
+fn lost_in_words(lost: Lost) -> String {
+    let Some(ago) = lost.ago else { return "no swarm ran out without having ended".to_owned() };
+    format!(
+        "{} swarms ran out without having ended, the last one {} min ago: are their agents alive? swarm_recover brings them \
+         back",
+        lost.count,
+        ago.as_secs() / 60
+    )
 }
 
 fn rate(before: Option<(Instant, u64)>, now: Instant, count: u64) -> f64 {
@@ -208,6 +248,22 @@ mod tests {
         assert!(is_news(&mut seen, 2, begin + TOLD_FOR / 2));
         assert!(!is_news(&mut seen, 2, begin + TOLD_FOR));
         assert!(is_news(&mut seen, 3, begin + TOLD_FOR));
+    }
+
+    #[test]
+    fn what_is_told_of_lately_is_forgotten_after_two_minutes() {
+        let (begin, mut seen) = (Instant::now(), Lately::<u64>::default());
+        let mut since = |seconds: u64, counted: u64| {
+            counted - *seen.before(begin + Duration::from_secs(seconds), &counted)
+        };
+        assert_eq!(since(0, 0), 0);
+        assert_eq!(since(5, 7), 7, "since the beginning");
+        assert_eq!(since(59, 7), 7);
+        assert_eq!(since(60, 7), 7, "since the first look");
+        assert_eq!(since(120, 7), 0, "since the look a minute ago");
+        assert_eq!(since(121, 9), 2);
+        assert_eq!(since(3600, 9), 2, "since the last look");
+        assert_eq!(since(3660, 9), 0);
     }
 
     #[test]

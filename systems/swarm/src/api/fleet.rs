@@ -67,7 +67,7 @@ pub(super) static OPS: &[Op] = &[
             Param::optional(
                 "at",
                 Kind::Whole(0, 1 << 53),
-                "When, in Unix milliseconds; now if it is left out.",
+                "When, in Unix milliseconds, a day ago at most; now if it is left out.",
                 "1736332200000",
             ),
         ],

@@ -148,13 +148,28 @@ impl From<OpError> for Refused {
             OpError::Lost { .. } => {
                 stands("lost", "stop working on it: somebody else has it, or it is finished")
             }
-            OpError::Held { .. } => stands("held", "claim another task, or wait until its lease runs out"),
-            OpError::Open { .. } => stands("open_tasks", "complete or fail them first"),
+            OpError::Held { .. } => stands(
+                "held",
+                "take another task, or wait until its holder gives it up or its lease runs out",
+            ),
+            OpError::NotListed { .. } => stands(
+                "not_listed",
+                "ask again if it has just come back; one that was written by hand is handed out by nobody, task_create makes one that is",
+            ),
+            OpError::Open { .. } => stands("open_tasks", "complete them, or call them off with task_cancel"),
             OpError::Unmet { .. } => stands("unmet", "meet the criteria and name them in `met`"),
             OpError::Runs { .. } => stands("too_many_runs", "ask a person: it does not converge"),
             OpError::NoValidator { .. } => {
                 stands("no_validator", "only agents that were registered with type validator vote")
             }
+            OpError::LeftVoter { .. } => {
+                stands("no_validator", "set the agent idle with agent_update if it is there after all")
+            }
+            OpError::Full { .. } => stands(
+                "full",
+                "who has voted may change its vote; close the round, or open another with more `eligible`",
+            ),
+            OpError::Late { .. } => stands("closed", "close it, and open another round"),
             OpError::Closed { .. } => stands("closed", "open another round"),
             OpError::Early { .. } => stands("early", "wait for the votes that are missing, or for that time"),
             OpError::Fenced { .. } => stands("fenced", "take the lock again before you go on"),
@@ -165,6 +180,14 @@ impl From<OpError> for Refused {
             OpError::Lock(_) => (Blame::Store, "unavailable", "ask again"),
             OpError::Index(DrainError::Store(error)) => return Self::of_store(error),
             OpError::Unsaved { .. } => stands("unsaved", "make a checkpoint first"),
+            OpError::NoSeries { .. } => {
+                stands("no_series", "look at the key with redis-cli; once it is gone, values can be recorded")
+            }
+            OpError::TooOld { .. } => (Blame::Input, "too_old", "leave `at` out for a value of now"),
+            OpError::Layout { why, .. } if why.starts_with("has ") => {
+                (Blame::Size, "too_large", "shorten it, or keep it elsewhere and name it")
+            }
+            OpError::Layout { .. } => (Blame::Input, "bad_parameter", "correct it, and ask again"),
             OpError::NoNumber { .. } => (Blame::Input, "bad_parameter", "give a finite number"),
             OpError::Damaged { .. } => {
                 stands("damaged", "use an earlier checkpoint; checkpoint_list lists them")

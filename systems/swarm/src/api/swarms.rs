@@ -1,7 +1,7 @@
 //! Operations on a swarm as a whole.
 
 use axum::http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::Args;
 use super::kind::{COUNT, Kind, SHARE, SWARM};
@@ -96,7 +96,7 @@ pub(super) static OPS: &[Op] = &[
         method: Method::POST,
         path: "/api/swarms/{swarm}/complete",
         summary: "End a running swarm",
-        promise: "Refused while a task waits or is under way. What has ended takes no changes any more.",
+        promise: "Refused while a task waits, is blocked or is under way. What has ended takes no changes any more.",
         params: &[IN_SWARM, BY],
         carry: |desk, args| Box::pin(complete(desk, args)),
     },
@@ -113,7 +113,34 @@ pub(super) static OPS: &[Op] = &[
         ],
         carry: |desk, args| Box::pin(status(desk, args)),
     },
+    Op {
+        name: "swarm_keys",
+        words: &["keys"],
+        method: Method::GET,
+        path: "/api/swarms/{swarm}/keys",
+        summary: "The keys of a swarm in the store",
+        promise: "With family, type and time to live in seconds; none is a key without an end. Found through the header and the \
+                  rosters, never by a scan. A look is not activity.",
+        params: &[IN_SWARM],
+        carry: |desk, args| Box::pin(keys(desk, args)),
+    },
 ];
+
+async fn keys(desk: &Desk, args: &Args) -> Result<Value, Refused> {
+    let swarm: SwarmId = args.id("swarm")?;
+    let held = desk.swarms.keys(&swarm).await?;
+    if held.is_empty() {
+        return Err(OpError::NoSwarm { swarm: swarm.to_string() }.into());
+    }
+    let keys: Vec<Value> = held
+        .iter()
+        .map(|held| {
+            let seconds = held.lives.map(|lives| lives.as_secs());
+            json!({ "key": held.key, "family": held.family, "type": held.kind, "ttl": seconds })
+        })
+        .collect();
+    Ok(json!({ "swarm": swarm.as_str(), "keys": keys }))
+}
 
 async fn create(desk: &Desk, args: &Args) -> Result<Value, Refused> {
     let new = NewSwarm {

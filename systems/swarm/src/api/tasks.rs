@@ -10,7 +10,7 @@ use super::param::Param;
 use super::swarms::{BY, IN_SWARM};
 use super::{Desk, Refused, told};
 use crate::keys::{AgentId, SwarmId, TaskId};
-use crate::model::{Priority, TaskKind};
+use crate::model::{Priority, TaskKind, TaskStatus};
 use crate::state::{Claim, Claimed, NewTask, OpError};
 
 const WHICH_TASK: Param = Param::subject("task", TASK, "The task's id.", "task_auth_001");
@@ -129,7 +129,7 @@ pub(super) static OPS: &[Op] = &[
         method: Method::POST,
         path: "/api/swarms/{swarm}/tasks/{task}/fail",
         summary: "Give a task up",
-        promise: "For good, or with `again` to be tried again by whoever comes.",
+        promise: "It has failed, or with `again` it is tried again by whoever comes. What has failed waits for task_retry or task_cancel.",
         params: &[
             IN_SWARM,
             WHICH_TASK,
@@ -138,6 +138,27 @@ pub(super) static OPS: &[Op] = &[
             Param::optional("again", Kind::Flag, "It can be claimed again.", "true"),
         ],
         carry: |desk, args| Box::pin(fail(desk, args)),
+    },
+    Op {
+        name: "task_retry",
+        words: &["task", "retry"],
+        method: Method::POST,
+        path: "/api/swarms/{swarm}/tasks/{task}/retry",
+        summary: "Try a task again that has failed",
+        promise: "It can be claimed, as one more attempt. Answers how many there were before.",
+        params: &[IN_SWARM, WHICH_TASK, BY],
+        carry: |desk, args| Box::pin(retry(desk, args)),
+    },
+    Op {
+        name: "task_cancel",
+        words: &["task", "cancel"],
+        method: Method::POST,
+        path: "/api/swarms/{swarm}/tasks/{task}/cancel",
+        summary: "Call a task off",
+        promise: "One that is pending, blocked or failed; for good. One that is under way is `held`: its holder gives it up. What \
+                  waits for it stays blocked, and is answered.",
+        params: &[IN_SWARM, WHICH_TASK, BY],
+        carry: |desk, args| Box::pin(cancel(desk, args)),
     },
     Op {
         name: "task_show",
@@ -193,6 +214,8 @@ async fn why_not(desk: &Desk, swarm: &SwarmId, task: &TaskId) -> Result<OpError,
     let text = |field: &str| fields.get(field).cloned().unwrap_or_default();
     Ok(match text("status").as_str() {
         "in_progress" => OpError::Held { task: task.to_string(), agent: text("assignedAgent") },
+        // All that can be claimed are listed, in the order in which they are.
+        "pending" => OpError::NotListed { task: task.to_string() },
         status => {
             OpError::Move { id: task.to_string(), from: status.to_owned(), to: "in_progress".to_owned() }
         }
@@ -216,6 +239,19 @@ async fn complete(desk: &Desk, args: &Args) -> Result<Value, Refused> {
 
 async fn fail(desk: &Desk, args: &Args) -> Result<Value, Refused> {
     Ok(told::done(desk.swarms.fail_task(&claim_of(args)?, args.flag("again")).await?))
+}
+
+async fn retry(desk: &Desk, args: &Args) -> Result<Value, Refused> {
+    let (swarm, task): (SwarmId, TaskId) = (args.id("swarm")?, args.id("task")?);
+    let attempt = desk.swarms.retry_task(&swarm, &task, args.by()).await?;
+    Ok(json!({ "status": TaskStatus::Pending.word(), "attempt": attempt }))
+}
+
+async fn cancel(desk: &Desk, args: &Args) -> Result<Value, Refused> {
+    let (swarm, task): (SwarmId, TaskId) = (args.id("swarm")?, args.id("task")?);
+    let waiting = desk.swarms.cancel_task(&swarm, &task, args.by()).await?;
+    let waiting: Vec<&str> = waiting.iter().map(TaskId::as_str).collect();
+    Ok(json!({ "status": TaskStatus::Cancelled.word(), "waiting": waiting }))
 }
 
 async fn show(desk: &Desk, args: &Args) -> Result<Value, Refused> {

@@ -2,10 +2,14 @@
 //!
 //! A round closes when every eligible validator has voted or when its time is up. It needs two thirds of the votes, rounded up.
 //! A vote passes at a confidence of 0.75. The score is the sum of the confidences that passed, divided by all eligible
-//! validators: who is absent, and who fails, counts as 0. It is achieved with the quorum and the required score.
+//! validators: who is absent, and who fails, counts as 0. It is achieved with the quorum and the required score. No more may
+//! vote than are eligible.
 
 /// From this confidence on a vote passes.
 pub const PASSING: f64 = 0.75;
+
+/// Tries of a round before a person is asked, if nothing else is said: as often as a phase of its level may run.
+pub const MOST_TRIES: u64 = 10;
 
 /// A vote's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +68,12 @@ impl Ballot {
     /// Counts.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let (eligible, voted) = (self.eligible.max(1), self.votes.len() as u64);
+        let voted = self.votes.len() as u64;
+        // Votes beyond that were written by hand: whoever votes is eligible, and no score is above 1.
+        let eligible = self.eligible.max(voted).max(1);
         let passed = self.votes.iter().filter(|confidence| Verdict::of(**confidence) == Verdict::Pass);
-        let score = passed.sum::<f64>() / eligible as f64;
+        // Not `sum`, whose zero has a sign.
+        let score = passed.fold(0.0, |sum, confidence| sum + confidence) / eligible as f64;
         let quorum = (2 * eligible).div_ceil(3);
         let has_quorum = voted >= quorum;
         // Sums of decimal fractions are off by less than this.
@@ -105,6 +112,13 @@ mod tests {
         assert!(lenient.is_achieved);
         let one = Ballot { eligible: 3, required: 0.3, votes: vec![1.0] }.tally();
         assert!(!one.is_achieved, "the score is reached, and the quorum is not");
+    }
+
+    #[test]
+    fn a_score_is_never_above_one_nor_a_zero_below_it() {
+        assert_eq!(tally(1, &[0.95, 0.95, 0.95]).score, 2.85 / 3.0);
+        assert_eq!(tally(3, &[]).score.to_string(), "0");
+        assert_eq!(tally(3, &[0.1]).score.to_string(), "0");
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub mod recovery;
 mod score;
 mod words;
 
-pub use consensus::{Ballot, PASSING, Tally, Verdict};
+pub use consensus::{Ballot, MOST_TRIES, PASSING, Tally, Verdict};
 pub use lines::{AgentLine, BadLine, TaskLine};
 pub use phase::{LoopLevel, NoLevel, unmet};
 pub use score::{LATENCY_TARGET, Measured};

@@ -4,6 +4,7 @@
 //! - The indexes follow what is changed through this process within a moment, and what others have left within
 //!   [`Pace::reconcile`]; an index in which nothing changes lives on.
 //! - A task whose holder died is given back within [`Pace::look`] of the end of its lease.
+//! - A consensus round whose time is over is closed within [`Pace::look`], by the rule that closes all.
 //! - As long as something happens in a swarm, its children live as long as it does.
 //! - A swarm in which something happens is saved every [`Pace::save`]; old checkpoints are thinned out.
 //! - A swarm that has ended is saved, and then removed in batches: its keys do not wait to run out all at once.
@@ -48,7 +49,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub struct Pace {
     /// How long changes gather before the indexes hear of them.
     pub feed: Duration,
-    /// Between two looks for tasks whose leases ran out.
+    /// Between two looks for tasks whose leases ran out, and rounds whose time is over.
     pub look: Duration,
     /// Between two roll-ups of the short windows, 1m and 5m.
     pub roll_up: Duration,
@@ -83,6 +84,8 @@ keyplane_kit::counters! {
         notes,
         /// Tasks taken back from holders that fell silent.
         taken_back,
+        /// Consensus rounds closed because their time was over.
+        closed,
         /// Horizons moved.
         stretched,
         /// Checkpoints made.
@@ -95,6 +98,8 @@ keyplane_kit::counters! {
         rolled_up,
         /// Members removed from indexes because their swarms were gone.
         reconciled,
+        /// Swarms that were listed otherwise than they say, and are no longer.
+        corrected,
         /// Swarms that ran out without having ended.
         expired,
         /// Finished swarms removed.
@@ -151,6 +156,7 @@ struct Upkeep {
 #[derive(Debug, Clone, Copy)]
 enum Step<'w> {
     TakeBack,
+    CloseRounds,
     RollUp(&'w [Window]),
     Feed,
     Stretch,
@@ -205,6 +211,7 @@ impl Upkeep {
         }
         if due.look <= now {
             self.told("take back tasks", &self.each(None, Step::TakeBack).await);
+            self.told("close rounds", &self.each(None, Step::CloseRounds).await);
             due.look = Instant::now() + pace.look;
         }
         if due.roll_up_long <= now {
@@ -237,12 +244,13 @@ impl Upkeep {
     /// be done does not keep it from the others; several are a sign that the store is away.
     async fn each(&self, within: Option<Duration>, step: Step<'_>) -> Result<(), OpError> {
         let mut failed = Vec::new();
-        for (swarm, _) in self.swarms.recent(within).await?.swarms {
+        let recent = self.swarms.recent(within).await?;
+        for (swarm, _) in recent.swarms {
             // Ids of an old shape are read, and never written.
             if swarm.is_legacy() {
                 continue;
             }
-            match self.one(&swarm, step).await {
+            match self.one(&swarm, step, recent.now).await {
                 // It has ended, or run out, and the index has not heard of it.
                 Ok(()) | Err(OpError::NoSwarm { .. } | OpError::Over { .. }) => {}
                 Err(error) => failed.push(error),
@@ -254,13 +262,15 @@ impl Upkeep {
         failed.pop().map_or(Ok(()), Err)
     }
 
-    async fn one(&self, swarm: &SwarmId, step: Step<'_>) -> Result<(), OpError> {
+    /// One step with one swarm, of which the list is as of `now`.
+    async fn one(&self, swarm: &SwarmId, step: Step<'_>, now: u64) -> Result<(), OpError> {
         let Self { swarms, counters, .. } = self;
         match step {
             Step::TakeBack => {
                 let back = swarms.take_back(swarm, AT_ONCE).await?;
                 counters.taken_back.many(back.len() as u64);
             }
+            Step::CloseRounds => counters.closed.many(swarms.close_due_rounds(swarm, now, "keeper").await?),
             Step::RollUp(windows) => {
                 swarms.roll_up(swarm, windows).await?;
                 counters.rolled_up.one();
@@ -277,6 +287,7 @@ impl Upkeep {
         let fed = self.each(None, Step::Feed).await;
         let done = self.swarms.reconcile().await?;
         self.counters.reconciled.many(done.removed);
+        self.counters.corrected.many(done.corrected);
         self.counters.expired.many(done.expired);
         fed
     }

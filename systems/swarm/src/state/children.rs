@@ -1,12 +1,14 @@
 //! All that belongs to a swarm, found through its rosters and its list of records, never by a scan.
 
+use std::collections::BTreeSet;
+
 use keyplane_key::{Hash, Key, Set, Str, Stream, Zset};
 
 use super::error::OpError;
 use super::names::Names;
 use super::{Inner, Swarms};
 use crate::keys::{
-    AgentId, BlobId, Chunk, Keyspace, MemoryId, MemoryType, PhaseId, Round, SwarmId, Tag, TaskId,
+    AgentId, BlobId, Chunk, Keyspace, MemoryId, MemoryType, PhaseId, Role, Round, SwarmId, Tag, TaskId,
 };
 
 /// Keys of a swarm that are named by what they hold.
@@ -61,6 +63,16 @@ impl Swarms {
             found.add(keyspace, swarm, record);
         }
         Ok(found)
+    }
+
+    /// The roles of its agents, of which there are so many.
+    pub(super) async fn roles(&self, names: &Names, agents: u64) -> Result<BTreeSet<Role>, OpError> {
+        let Inner { janitor, most_listed, .. } = &*self.0;
+        let shards = names.roster_shards(agents / most_listed);
+        let rosters = std::iter::once(&names.roster).chain(&shards);
+        let lines = janitor.run_all(rosters.map(|roster| roster.hgetall().reading())).await?;
+        let lines = lines.into_iter().flat_map(|lines: Vec<(String, String)>| lines);
+        Ok(lines.filter_map(|(_, line)| Role::new(line.rsplit_once('|')?.1).ok()).collect())
     }
 }
 

@@ -7,10 +7,16 @@ use serde_json::{Value, json};
 
 use super::error::OpError;
 use super::outcome::Done;
-use super::{Inner, MOST_TRIES, Swarms, check, flat};
+use super::{Inner, MOST_TRIES, Swarms, check, flat, millis};
 use crate::keys::{AgentId, PhaseId, Round, SwarmId};
-use crate::model::{Ballot, Tally, Verdict};
+use crate::model::{self, Ballot, Tally, Verdict};
 use crate::scripts;
+
+/// Rounds of a swarm that are looked at for their deadlines, the newest. They follow each other: more are hardly open at once.
+const OPEN_AT_ONCE: u64 = 10;
+
+/// What tells whether a round is due.
+const DUE: [&str; 2] = ["status", "closesAt"];
 
 /// A round to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +107,7 @@ impl Swarms {
         confidence: f64,
         reasoning: &str,
     ) -> Result<u64, OpError> {
-        let Inner { agent: handle, keyspace, most, agent_fields, .. } = &*self.0;
+        let Inner { agent: handle, keyspace, most, agent_fields, most_of_round, .. } = &*self.0;
         let names = self.names(swarm)?;
         let (voter, key) = (keyspace.agent(swarm, agent), keyspace.consensus(swarm, round));
         let log = keyspace.vote_log(swarm, round);
@@ -127,6 +133,8 @@ impl Swarms {
             verdict: Verdict::of(confidence).word().into(),
             reasoning: reasoning.into(),
             quoted: (&quoted).into(),
+            most_fields: most_of_round.0.into(),
+            most_bytes: most_of_round.1.into(),
         };
         let told: Vec<Reply> = handle.call(call).await?;
         let told = self.told(swarm, &told);
@@ -135,6 +143,7 @@ impl Swarms {
             "stranger" => {
                 Err(OpError::NoValidator { agent: agent.to_string(), kind: told.text(1).to_owned() })
             }
+            "left" => Err(OpError::LeftVoter { agent: agent.to_string(), status: told.text(1).to_owned() }),
             _ => Err(told.refusal(swarm, &format!("round {}", round.get()), "")),
         }
     }
@@ -184,7 +193,7 @@ impl Swarms {
                 most: (*most).into(),
                 by: by.into(),
                 round: round.get().into(),
-                expected: seen.get("version").cloned().unwrap_or_default().into(),
+                expected: seen.get("version").cloned().unwrap_or_else(|| "0".to_owned()).into(),
                 is_complete: u64::from(tally.is_complete).into(),
                 to: if tally.is_achieved { "achieved" } else { "failed" }.into(),
                 score: tally.score.to_string().into(),
@@ -202,6 +211,45 @@ impl Swarms {
         }
         Err(OpError::Contended { times: MOST_TRIES })
     }
+
+    /// Closes those of a swarm's newest rounds whose time was over at `now`, which is the server's time: how many.
+    pub async fn close_due_rounds(&self, swarm: &SwarmId, now: u64, by: &str) -> Result<u64, OpError> {
+        let mut closed = 0;
+        for round in self.due_rounds(swarm, now).await? {
+            match self.close_round(swarm, round, model::MOST_TRIES, by).await {
+                Ok(_) => closed += 1,
+                // Another was faster, or it has gone.
+                Err(OpError::Closed { .. } | OpError::Early { .. } | OpError::Unknown { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(closed)
+    }
+
+    /// The newest rounds that are open although their time is over. One without a deadline waits for its voters.
+    async fn due_rounds(&self, swarm: &SwarmId, now: u64) -> Result<Vec<Round>, OpError> {
+        let Inner { janitor, keyspace, .. } = &*self.0;
+        let newest: Option<u64> =
+            janitor.run(self.names(swarm)?.swarm.hget("currentRound").reading()).await?;
+        let newest = newest.unwrap_or_default();
+        let oldest = newest.saturating_sub(OPEN_AT_ONCE).saturating_add(1).min(newest).max(1);
+        let rounds: Vec<Round> = (oldest..=newest).filter_map(|number| Round::new(number).ok()).collect();
+        let reads = rounds.iter().map(|round| keyspace.consensus(swarm, *round).hmget(DUE).reading());
+        let found: Vec<Vec<Option<String>>> = janitor.run_all(reads).await?;
+        Ok(rounds
+            .into_iter()
+            .zip(found)
+            .filter(|(_, fields)| is_due(fields, now))
+            .map(|(round, _)| round)
+            .collect())
+    }
+}
+
+/// Whether a round with these of its fields is open, and its time over.
+fn is_due(fields: &[Option<String>], now: u64) -> bool {
+    let [Some(status), Some(closes_at)] = fields else { return false };
+    let is_open = status != "achieved" && status != "failed";
+    is_open && millis(closes_at).is_some_and(|closes_at| closes_at <= now)
 }
 
 fn reason(tally: &Tally, ballot: &Ballot) -> String {

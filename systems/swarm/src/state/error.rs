@@ -112,17 +112,23 @@ pub enum OpError {
         agent: String,
     },
     /// The task is held.
-    #[error("the task `{task}` is held{}", held_by(.agent))]
+    #[error("the task `{task}` is held{}", by(.agent))]
     Held {
         /// Which task.
         task: String,
         /// Who holds it; empty if nobody does.
         agent: String,
     },
+    /// The task is pending, and not among those that can be claimed: somebody has written it by hand, or it is just coming back.
+    #[error("the task `{task}` is pending, and not listed among those that can be claimed")]
+    NotListed {
+        /// Which task.
+        task: String,
+    },
     /// Tasks are open.
     #[error("{waiting} tasks wait and {under_way} are under way")]
     Open {
-        /// That can be claimed.
+        /// That can be claimed, or are blocked.
         waiting: u64,
         /// That are held.
         under_way: u64,
@@ -151,6 +157,30 @@ pub enum OpError {
         /// What it is instead; empty if the swarm does not know it.
         kind: String,
     },
+    /// Who has left, or failed, votes no more.
+    #[error("the agent `{agent}` is {status}: only validators that are there vote")]
+    LeftVoter {
+        /// Which agent.
+        agent: String,
+        /// What it is.
+        status: String,
+    },
+    /// As many have voted as may.
+    #[error("{round} has {votes} votes, which is as many as may be cast")]
+    Full {
+        /// Which round.
+        round: String,
+        /// So many.
+        votes: u64,
+    },
+    /// The round's time is over, and nobody has closed it yet.
+    #[error("{round} takes no votes any more: its time was over at {until}")]
+    Late {
+        /// Which round.
+        round: String,
+        /// RFC 3339.
+        until: String,
+    },
     /// The round takes no votes any more.
     #[error("{round} is closed: {status}")]
     Closed {
@@ -178,6 +208,30 @@ pub enum OpError {
     Unsaved {
         /// Which swarm.
         swarm: String,
+    },
+    /// A metric under whose name somebody keeps something else. Nothing was recorded.
+    #[error("{metric} of `{swarm}` holds one value, and no series: nothing can be added")]
+    NoSeries {
+        /// Which metric.
+        metric: String,
+        /// Of which swarm.
+        swarm: String,
+    },
+    /// A sample that is older than samples are kept. Nothing was recorded.
+    #[error("a sample of {at} is too old: they are kept for a day, from {oldest} on")]
+    TooOld {
+        /// When it was taken, in Unix milliseconds.
+        at: u64,
+        /// The oldest that are kept.
+        oldest: u64,
+    },
+    /// A value in a JSON document that its layout in the contract does not allow.
+    #[error("`{field}` {why}")]
+    Layout {
+        /// Where: `objective.type`.
+        field: String,
+        /// What is wrong.
+        why: String,
     },
     /// A value that is no number.
     #[error("{value} is no value of {metric}")]
@@ -253,6 +307,10 @@ impl From<ReadError> for OpError {
             error => Self::Read(error),
         }
     }
+}
+
+fn by(agent: &str) -> String {
+    if agent.is_empty() { String::new() } else { format!(" by `{agent}`") }
 }
 
 fn held_by(agent: &str) -> String {

@@ -5,7 +5,8 @@
 //! # What it promises
 //! - **At rest each is what a rebuild would give.** [`feed`](Swarms::feed) applies what a swarm has noted, each note once.
 //! - **Absent is never none.** An index that has run out is rebuilt before it is read or fed.
-//! - [`reconcile`](Swarms::reconcile) removes swarms that are gone, with what is kept about them, and renews the 300 s.
+//! - [`reconcile`](Swarms::reconcile) removes swarms that are gone, with what is kept about them, renews the 300 s, and lists
+//!   swarms where they belong that somebody has written past the indexes.
 //! - **No scan**, but for a rebuild while a status index is absent as well: the status indexes together list every swarm.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +50,8 @@ pub struct Reconciled {
     pub expired: u64,
     /// Indexes that had run out and were rebuilt.
     pub rebuilt: u64,
+    /// Swarms that were listed otherwise than they say: somebody has written them by hand.
+    pub corrected: u64,
 }
 
 /// Where a swarm belongs, as its own keys say.
@@ -130,8 +133,12 @@ impl Indexes {
         self.fixed().chain(roles.values()).map(Arc::clone).collect()
     }
 
+    pub(super) fn known_roles(&self) -> Vec<Role> {
+        self.roles.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
     /// The header that a member stands for. Not marked as one of an old shape: only what is kept about it is removed.
-    fn header(&self, swarm: &SwarmId) -> Key<Hash> {
+    pub(super) fn header(&self, swarm: &SwarmId) -> Key<Hash> {
         Key::new(&keys::info::SWARM, self.keyspace.swarm(swarm).as_str().to_owned())
     }
 }
@@ -174,7 +181,7 @@ impl Swarms {
     }
 
     /// Removes swarms that are gone from all indexes, with what is kept about them, and renews these. One that is absent is
-    /// rebuilt.
+    /// rebuilt, and one that differs from the swarms is corrected.
     pub async fn reconcile(&self) -> Result<Reconciled, OpError> {
         let Inner { indexes, .. } = &*self.0;
         let mut done = Reconciled::default();
@@ -195,6 +202,10 @@ impl Swarms {
                 None => done.rebuilt += u64::from(self.rebuild(&index).await?),
             }
         }
+        if done.expired > 0 {
+            self.count_lost(done.expired).await?;
+        }
+        done.corrected = self.correct().await?;
         Ok(done)
     }
 

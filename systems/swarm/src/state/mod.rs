@@ -8,17 +8,21 @@ mod children;
 mod consensus;
 mod error;
 mod exports;
+mod held_keys;
 mod horizon;
 mod indexes;
+mod layouts;
 mod lists;
 mod load;
 mod lock;
 mod look;
+mod lost;
 mod memory;
 mod names;
 mod outcome;
 mod performance;
 mod phases;
+mod placed;
 mod records;
 mod recover;
 mod remove;
@@ -26,6 +30,7 @@ mod restore;
 mod swarm;
 mod tasks;
 mod touched;
+mod unheld;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -44,11 +49,13 @@ pub use checkpoints::{Checkpoint, CheckpointOptions, MOST_STATE};
 pub use consensus::{Decision, NewRound};
 pub use error::{OpError, OpenError, ReadError};
 pub use exports::{Export, ImportError};
+pub use held_keys::HeldKey;
 pub use indexes::Reconciled;
 pub use lists::{Filter, Listed};
 pub use load::Loaded;
 pub use lock::Locked;
 pub use look::Record;
+pub use lost::Lost;
 pub use memory::{Memory, NewMemory};
 pub use outcome::Done;
 pub use performance::{Sample, length};
@@ -109,6 +116,8 @@ struct Inner {
     round_fields: Fields,
     /// Events kept, and marks for the next checkpoint: what the contract allows.
     most: u64,
+    /// Fields and bytes of a round.
+    most_of_round: (u64, u64),
     /// Lines of a roster.
     most_listed: u64,
     chains: Chains,
@@ -136,6 +145,7 @@ impl Swarms {
             memory_fields: Fields::of(&coordinator, &keys::info::MEMORY)?,
             round_fields: Fields::of(&coordinator, &keys::info::CONSENSUS)?,
             most: events::most_kept(&coordinator, "events").unwrap_or(10_000),
+            most_of_round: most_of_round(&contract),
             most_listed: 1000,
             chains: Chains::default(),
             checkpointer: component("checkpointer")?,
@@ -213,6 +223,13 @@ fn contract() -> Result<Arc<Contract>, OpenError> {
     }
     let contract = keyplane_store::contract(Keyspace::SOURCE)?;
     Ok(Arc::clone(READ.get_or_init(|| contract)))
+}
+
+/// Fields and bytes that the contract gives to a round.
+fn most_of_round(contract: &Contract) -> (u64, u64) {
+    let limits = contract.key("consensus").map(|key| key.limits(contract));
+    let most = limits.map(|limits| (limits.fields, limits.bytes)).unwrap_or_default();
+    (most.0.unwrap_or(u64::MAX), most.1.unwrap_or(u64::MAX))
 }
 
 /// Unix milliseconds of a moment as records spell it; `None` for what is none.

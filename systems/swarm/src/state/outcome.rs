@@ -41,6 +41,10 @@ impl Told {
         self.text(at).parse().unwrap_or_default()
     }
 
+    fn size(&self, at: usize) -> usize {
+        self.text(at).parse().unwrap_or_default()
+    }
+
     pub(super) fn done(&self) -> Done {
         Done { version: self.number(1), horizon_is_near: self.text(2) == "1" }
     }
@@ -65,6 +69,9 @@ impl Told {
             }
             "runs" => OpError::Runs { id, runs: self.number(1) },
             "closed" => OpError::Closed { round: id, status: self.text(1).to_owned() },
+            "late" => OpError::Late { round: id, until: self.text(1).to_owned() },
+            "full" => OpError::Full { round: id, votes: self.number(1) },
+            "large" => OpError::TooLarge { what: id, bytes: self.size(1), most: self.size(2) },
             "early" => OpError::Early { round: id, until: self.text(1).to_owned() },
             "held" => OpError::Held { task: id, agent: self.text(1).to_owned() },
             "busy" => OpError::Busy { agent: id, task: self.text(1).to_owned() },

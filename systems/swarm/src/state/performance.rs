@@ -44,7 +44,8 @@ pub fn length(window: Window) -> Duration {
 }
 
 impl Swarms {
-    /// Adds samples of a metric. Those that are older than a day go, and beyond 10,000 the oldest: how many there are.
+    /// Adds samples of a metric. Those that are older than a day by now go, and beyond 10,000 the oldest: how many there are. A
+    /// sample that is older as it comes is refused, with the thousand that it is in.
     /// Activity: the swarm lives on.
     pub async fn record_metric(
         &self,
@@ -75,6 +76,11 @@ impl Swarms {
             let told = self.told(swarm, &told);
             match told.word() {
                 "ok" => kept = told.number(1),
+                "single" => {
+                    let (metric, swarm) = (metric.to_string(), swarm.to_string());
+                    return Err(OpError::NoSeries { metric, swarm });
+                }
+                "old" => return Err(OpError::TooOld { at: told.number(1), oldest: told.number(2) }),
                 _ => return Err(told.refusal(swarm, swarm.as_str(), "")),
             }
         }
@@ -168,9 +174,10 @@ fn pair(sample: &Sample) -> [Arg<'static>; 2] {
     [at.into(), sample.value.to_string().into()]
 }
 
-/// `1736332200000:41.5`.
+/// `1736332200000:41.5`, with a number behind it if there was such a value in that millisecond before.
 fn sample(text: &str) -> Option<Sample> {
     let (at, value) = text.split_once(':')?;
+    let value = value.split_once(':').map_or(value, |(value, _)| value);
     Some(Sample { at: Some(at.parse().ok()?), value: value.parse().ok()? })
 }
 

@@ -7,7 +7,7 @@ use keyplane_store::Reply;
 use super::error::{OpError, ReadError};
 use super::names::Names;
 use super::outcome::Done;
-use super::{Inner, MOST_TRIES, SCHEMA_VERSION, Swarms, check, flat};
+use super::{Inner, MOST_TRIES, SCHEMA_VERSION, Swarms, check, flat, layouts};
 use crate::keys::{Status, SwarmId};
 use crate::model::{AgentLine, Mode, Strategy, TaskLine};
 use crate::scripts;
@@ -87,6 +87,7 @@ impl Swarms {
             ("mode", new.mode.to_string()),
             ("objective", new.objective.clone()),
         ];
+        layouts::check(self.contract(), "objective", "Objective", &new.objective)?;
         check(swarm_fields, &fields)?;
         let status_index = names.status_index(Status::Initializing);
         let checkpoints = keyspace.checkpoints(&new.id);
@@ -122,6 +123,9 @@ impl Swarms {
         fields.extend(change.confidence.map(|confidence| ("confidence", confidence.to_string())));
         fields.extend(change.objective.clone().map(|objective| ("objective", objective)));
         fields.extend(change.recovery.clone().map(|recovery| ("recovery", recovery)));
+        if let Some(objective) = &change.objective {
+            layouts::check(self.contract(), "objective", "Objective", objective)?;
+        }
         check(swarm_fields, &fields)?;
         let to = change.status.map_or("", Status::as_str);
         let from = swarm_fields.leading_to("status", to);
@@ -160,31 +164,40 @@ impl Swarms {
         Err(OpError::Contended { times: MOST_TRIES })
     }
 
-    /// Ends a running swarm, when none of its tasks waits or is under way.
+    /// Ends a running swarm, when none of its tasks waits, is blocked or is under way.
     pub async fn complete(&self, swarm: &SwarmId, by: &str) -> Result<Done, OpError> {
-        let Inner { coordinator, most, .. } = &*self.0;
+        let Inner { coordinator, most, most_listed, .. } = &*self.0;
         let names = self.names(swarm)?;
         let (left, entered) = (names.status_index(Status::Running), names.status_index(Status::Completed));
-        let call = scripts::CompleteSwarm {
-            swarm: &names.swarm,
-            ready: &names.ready,
-            leases: &names.leases,
-            events: &names.events,
-            dirty: &names.dirty,
-            swarm_outbox: &names.outbox,
-            id: swarm.as_str().into(),
-            active_index: (&names.active_index).into(),
-            most: (*most).into(),
-            by: by.into(),
-            left_index: (&left).into(),
-            status_index: (&entered).into(),
-        };
-        let told: Vec<Reply> = coordinator.call(call).await?;
-        let told = self.told(swarm, &told);
-        match told.word() {
-            "ok" => Ok(told.done()),
-            _ => Err(told.refusal(swarm, swarm.as_str(), "completed")),
+        let mut shards = 0;
+        for _ in 0..MOST_TRIES {
+            let task_shards = names.task_roster_shards(shards);
+            let call = scripts::CompleteSwarm {
+                swarm: &names.swarm,
+                ready: &names.ready,
+                leases: &names.leases,
+                task_roster: &names.task_roster,
+                events: &names.events,
+                dirty: &names.dirty,
+                swarm_outbox: &names.outbox,
+                task_roster_shard: task_shards.iter().collect(),
+                id: swarm.as_str().into(),
+                active_index: (&names.active_index).into(),
+                most: (*most).into(),
+                by: by.into(),
+                left_index: (&left).into(),
+                status_index: (&entered).into(),
+                most_listed: (*most_listed).into(),
+            };
+            let told: Vec<Reply> = coordinator.call(call).await?;
+            let told = self.told(swarm, &told);
+            match told.word() {
+                "ok" => return Ok(told.done()),
+                "shards" => shards = told.number(1),
+                _ => return Err(told.refusal(swarm, swarm.as_str(), "completed")),
+            }
         }
+        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// A swarm with its agents and tasks, as of one moment; `None` if there is none. One round trip while it has no more than

@@ -35,6 +35,13 @@ async fn firing(api: &Api) -> Vec<String> {
     firing.map(|alert| alert.name).collect()
 }
 
+/// On the clocks of this process alone.
+async fn pass(lasts: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(lasts).await;
+    tokio::time::resume();
+}
+
 fn redis() -> Server {
     Server::start(Program::Redis, &keyplane_testing::Settings::tcp())
 }
@@ -84,6 +91,22 @@ async fn slow_writes_and_an_exhausted_pool_are_told() {
     let (slow, ()) = tokio::join!(swarms.update(&swarm, &surely, "test"), thawing);
     slow.unwrap();
     assert_eq!(firing(&api).await, ["writes_slow"]);
+    // It is told for a minute or two, and then no more.
+    for _ in 0..2 {
+        assert_eq!(firing(&api).await, ["writes_slow"]);
+        pass(61 * SECOND).await;
+        firing(&api).await;
+    }
+    assert_eq!(firing(&api).await, [""; 0]);
+    // A read is no write, however long it takes.
+    server.freeze();
+    let thawing = async {
+        tokio::time::sleep(SECOND / 5).await;
+        server.thaw();
+    };
+    let (slow, ()) = tokio::join!(swarms.read(&swarm), thawing);
+    slow.unwrap();
+    assert_eq!(firing(&api).await, [""; 0]);
 
     // One connection for those that wait, and two that do.
     let events = swarms.events(&swarm);
@@ -145,4 +168,13 @@ async fn a_swarm_that_runs_out_before_its_end_pages() {
     assert!(paged.firing && paged.message.starts_with("1 swarms ran out"), "{paged:?}");
     assert_eq!(paged.severity, keyplane_http::Severity::Page);
     keeper.stop().await;
+    // A process that was not there then, and one that keeps nothing, page as well, for an hour.
+    drop(api);
+    let api = Api::new(Desk::new(self::swarms(&server.url(), Options::default()).await));
+    assert_eq!(firing(&api).await, ["swarm_expired"]);
+    server.advance(Duration::from_secs(3500));
+    assert_eq!(firing(&api).await, ["swarm_expired"]);
+    server.advance(Duration::from_secs(101));
+    assert_eq!(firing(&api).await, [""; 0]);
+    assert_eq!(swarms.lost().await.unwrap().count, 1);
 }

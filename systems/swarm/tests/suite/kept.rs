@@ -5,9 +5,9 @@ use std::time::Duration;
 use keyplane_engine::Reply;
 use keyplane_key::Naming;
 use keyplane_store::{Options, Store};
-use keyplane_swarm::keys::{Keyspace, Status};
+use keyplane_swarm::keys::{Keyspace, Round, Status};
 use keyplane_swarm::run::{Counters, Keeper, Pace};
-use keyplane_swarm::state::{Claimed, Filter, Locked, NewSwarm, OpError, SwarmChange};
+use keyplane_swarm::state::{Claimed, Filter, Locked, NewRound, NewSwarm, OpError, SwarmChange};
 use keyplane_swarm::{Settings, Swarms};
 use keyplane_testing::{Program, Server, VirtualEngine};
 
@@ -93,6 +93,37 @@ async fn a_keeper_gives_tasks_back_whose_holders_fell_silent() {
     let Claimed::Task(second) = swarms.claim(&swarm, &agent_id(1)).await.unwrap() else { panic!("nothing") };
     assert_eq!((second.task.clone(), second.attempt), (task_id(1), 1));
     assert!(matches!(swarms.complete_task(&claim, "{}").await, Err(OpError::Lost { .. })));
+    keeper.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_keeper_closes_rounds_whose_time_is_over() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    let swarm = running(&swarms, 0).await;
+    let mut opened = Vec::new();
+    for minutes in [10, 1] {
+        let lasts = Duration::from_secs(60 * minutes);
+        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 0 };
+        opened.push(Round::new(swarms.open_round(&swarm, &new, "test").await.unwrap()).unwrap());
+    }
+    let statuses = async || {
+        let mut found = Vec::new();
+        for round in &opened {
+            found.push(swarms.round(&swarm, *round).await.unwrap()["status"].clone());
+        }
+        found
+    };
+    pass(&engine, 50 * SECOND).await;
+    assert_eq!(statuses().await, ["pending", "pending"]);
+    pass(&engine, 20 * SECOND).await;
+    assert_eq!(statuses().await, ["pending", "failed"]);
+    pass(&engine, 540 * SECOND).await;
+    assert_eq!(statuses().await, ["failed", "failed"], "one that is not the newest too");
+    let round = swarms.round(&swarm, opened[0]).await.unwrap();
+    assert_eq!((round["currentConfidence"].as_str(), round["votes"].as_str()), ("0", "[]"));
+    assert_eq!((keeper.counters().closed.get(), keeper.counters().failed.get()), (2, 0));
     keeper.stop().await;
 }
 

@@ -103,6 +103,65 @@ async fn an_index_that_is_absent_is_rebuilt_before_it_is_read(place: Place) {
     }
 }
 
+/// As the seed's transaction does it: past all indexes.
+#[every_store(except(unix, tls))]
+async fn a_status_that_is_typed_is_listed_after_the_next_reconcile(place: Place) {
+    let swarms = swarms(&place).await;
+    let keys = Keyspace::new(naming(&place)).unwrap();
+    let new = new_swarm();
+    swarms.create(&new, "test").await.unwrap();
+    swarms.feed_touched().await.unwrap();
+    assert_eq!(ids(&swarms, &of_status(Status::Initializing)).await, [new.id.as_str()]);
+    let key = keys.swarm(&new.id);
+    let typed = |status: &str| place.raw::<i64>(key.as_str(), &["HSET", key.as_str(), "status", status]);
+    let indexed = |status: Status| {
+        let index = keys.index_status(status);
+        let words = ["SISMEMBER", index.as_str(), new.id.as_str()];
+        place.raw::<i64>(index.as_str(), &words) == 1
+    };
+    typed("running");
+    assert_eq!(swarms.reconcile().await.unwrap().corrected, 1);
+    assert_eq!(ids(&swarms, &of_status(Status::Running)).await, [new.id.as_str()]);
+    assert!(indexed(Status::Running) && !indexed(Status::Initializing));
+    // What has ended by hand is active no longer, and nobody is paged for it.
+    typed("completed");
+    swarms.reconcile().await.unwrap();
+    assert_eq!(ids(&swarms, &Filter::default()).await, [""; 0]);
+    assert!(indexed(Status::Completed) && !indexed(Status::Running));
+    typed("running");
+    swarms.reconcile().await.unwrap();
+    assert_eq!(ids(&swarms, &Filter::default()).await, [new.id.as_str()]);
+    let done = swarms.reconcile().await.unwrap();
+    assert_eq!((done.corrected, done.removed, done.expired), (0, 0, 0), "at rest");
+}
+
+#[every_store(except(unix, tls))]
+async fn roles_that_are_typed_are_listed_after_the_next_reconcile(place: Place) {
+    let swarms = swarms(&place).await;
+    let keys = Keyspace::new(naming(&place)).unwrap();
+    let swarm = running(&swarms, 1).await;
+    swarms.feed_touched().await.unwrap();
+    let roster = keys.roster(&swarm);
+    let line = "idle|0|||wizard";
+    place.raw::<i64>(roster.as_str(), &["HSET", roster.as_str(), "agent_00000000", line]);
+    assert_eq!(swarms.reconcile().await.unwrap().corrected, 1);
+    assert_eq!(ids(&swarms, &of_role("wizard")).await, [swarm.as_str()]);
+    assert_eq!(ids(&swarms, &of_role("coder")).await, [""; 0]);
+}
+
+#[every_store(except(unix, tls))]
+async fn what_is_not_told_yet_is_not_corrected(place: Place) {
+    let swarms = swarms(&place).await;
+    let new = new_swarm();
+    swarms.create(&new, "test").await.unwrap();
+    swarms.feed_touched().await.unwrap();
+    let change = SwarmChange { status: Some(Status::Running), ..SwarmChange::default() };
+    swarms.update(&new.id, &change, "test").await.unwrap();
+    swarms.register(&new.id, &new_agent(0), "test").await.unwrap();
+    assert_eq!(swarms.reconcile().await.unwrap().corrected, 0);
+    assert_eq!(ids(&swarms, &of_status(Status::Running)).await, [new.id.as_str()]);
+}
+
 #[every_store(except(unix, tls))]
 async fn what_is_written_by_hand_is_listed(place: Place) {
     let swarms = swarms(&place).await;
@@ -114,6 +173,12 @@ async fn what_is_written_by_hand_is_listed(place: Place) {
     place.raw::<i64>(key.as_str(), &["EXPIRE", key.as_str(), "3600"]);
     let listed = swarms.list(&Filter::default()).await.unwrap();
     assert_eq!(listed.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(), ["swarm123"]);
+    // Written again, once all indexes are there.
+    place.raw::<i64>(key.as_str(), &["HSET", key.as_str(), "status", "paused"]);
+    assert_eq!(swarms.reconcile().await.unwrap().corrected, 1);
+    assert_eq!(ids(&swarms, &of_status(Status::Paused)).await, ["swarm123"]);
+    assert_eq!(ids(&swarms, &of_status(Status::Running)).await, [""; 0]);
+    assert_eq!(swarms.reconcile().await.unwrap().corrected, 0);
     let score: f64 = place.raw(index.as_str(), &["ZSCORE", index.as_str(), "swarm123"]);
     assert_eq!(score, 1_736_332_200.0, "the second of its last activity");
     place.raw::<i64>(key.as_str(), &["DEL", key.as_str()]);

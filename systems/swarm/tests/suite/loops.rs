@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use keyplane_swarm::keys::{MemoryId, MemoryType, PhaseId, Round, Tag};
-use keyplane_swarm::model::{AgentKind, LoopLevel, PhaseStatus};
-use keyplane_swarm::state::{Decision, NewAgent, NewMemory, NewPhase, NewRound, OpError};
+use keyplane_swarm::keys::{Keyspace, MemoryId, MemoryType, PhaseId, Round, Tag};
+use keyplane_swarm::model::{AgentKind, AgentStatus, LoopLevel, PhaseStatus};
+use keyplane_swarm::state::{AgentChange, Decision, NewAgent, NewMemory, NewPhase, NewRound, OpError};
 use keyplane_swarm::{SwarmId, Swarms};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{agent_id, new_agent, running, swarms, view};
+use crate::setup::{agent_id, naming, new_agent, running, swarms, view};
 
 fn phase(level: u64) -> NewPhase {
     NewPhase {
@@ -134,6 +134,71 @@ async fn a_round_is_closed_by_the_rule_when_all_have_voted(place: Place) {
     assert!(matches!(&late, Err(OpError::Closed { status, .. }) if status == "achieved"), "{late:?}");
     let twice = swarms.close_round(&swarm, first, 10, "test").await;
     assert!(matches!(twice, Err(OpError::Closed { .. })), "{twice:?}");
+}
+
+#[every_store(except(unix, tls))]
+async fn no_more_vote_than_are_eligible(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 3).await;
+    let only = Round::new(swarms.open_round(&swarm, &round(1, 0), "test").await.unwrap()).unwrap();
+    assert_eq!(swarms.vote(&swarm, &agent_id(1), only, 0.5, "").await.unwrap(), 1);
+    for number in [2, 3] {
+        let more = swarms.vote(&swarm, &agent_id(number), only, 0.95, "").await;
+        assert!(matches!(&more, Err(OpError::Full { votes: 1, .. })), "{more:?}");
+    }
+    // Who is among them may still change its mind.
+    assert_eq!(swarms.vote(&swarm, &agent_id(1), only, 0.95, "").await.unwrap(), 1);
+    assert_eq!(swarms.round(&swarm, only).await.unwrap()["currentConfidence"], "0.95");
+    let (tally, ..) = swarms.close_round(&swarm, only, 10, "test").await.unwrap();
+    assert_eq!((tally.score, tally.is_achieved), (0.95, true));
+}
+
+#[every_store(except(unix, tls))]
+async fn validators_that_have_left_do_not_vote(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 2).await;
+    let number = Round::new(swarms.open_round(&swarm, &round(2, 0), "test").await.unwrap()).unwrap();
+    for (agent, status) in [(1, AgentStatus::Failed), (2, AgentStatus::Completed)] {
+        let change = AgentChange { status: Some(status), ..AgentChange::default() };
+        swarms.update_agent(&swarm, &agent_id(agent), &change, "test").await.unwrap();
+        let vote = swarms.vote(&swarm, &agent_id(agent), number, 0.9, "").await;
+        assert!(matches!(&vote, Err(OpError::LeftVoter { .. })), "{vote:?}");
+    }
+    assert_eq!(swarms.round(&swarm, number).await.unwrap()["currentConfidence"], "0");
+}
+
+#[every_store(only(embedded, redis))]
+async fn votes_fill_a_round_no_further_than_it_can_be_closed(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 40).await;
+    let number = Round::new(swarms.open_round(&swarm, &round(40, 0), "test").await.unwrap()).unwrap();
+    let (long, mut refused) = ("x".repeat(20_000), 0);
+    for agent in 1..=40 {
+        match swarms.vote(&swarm, &agent_id(agent), number, 0.9, &long).await {
+            Ok(voted) => assert_eq!(voted, agent),
+            Err(error) => {
+                assert!(matches!(error, OpError::TooLarge { most: 524_288, .. }), "{error:?}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 20, "each is stored twice once the round is closed: {refused}");
+    let bytes: usize = swarms.round(&swarm, number).await.unwrap().values().map(String::len).sum();
+    assert!(bytes > 200_000 && 2 * bytes < 524_288, "{bytes}");
+}
+
+#[every_store(only(embedded, redis))]
+async fn a_round_has_no_more_fields_than_the_contract_allows(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 1).await;
+    let number = Round::new(swarms.open_round(&swarm, &round(2000, 0), "test").await.unwrap()).unwrap();
+    let key = Keyspace::new(naming(&place)).unwrap().consensus(&swarm, number);
+    for agent in 100..1100_u64 {
+        let field = format!("vote:{}", agent_id(agent));
+        place.raw::<i64>(key.as_str(), &["HSET", key.as_str(), &field, "{}"]);
+    }
+    let more = swarms.vote(&swarm, &agent_id(1), number, 0.9, "").await;
+    assert!(matches!(&more, Err(OpError::Full { votes: 1000, .. })), "{more:?}");
 }
 
 #[every_store(except(unix, tls))]

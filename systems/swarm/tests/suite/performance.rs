@@ -38,6 +38,44 @@ async fn a_series_holds_ten_thousand_samples_and_the_seeds_command_reads_them(pl
     assert!(matches!(none, Err(OpError::NoNumber { .. })), "{none:?}");
 }
 
+#[every_store(except(unix, tls))]
+async fn equal_values_of_one_millisecond_are_all_kept(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let at = u64::try_from(now.as_millis()).unwrap() - 1000;
+    let same = [Sample { at: Some(at), value: 5.5 }; 3];
+    assert_eq!(swarms.record_metric(&swarm, Metric::Latency, &same).await.unwrap(), 3);
+    assert_eq!(swarms.record_metric(&swarm, Metric::Latency, &same[..1]).await.unwrap(), 4);
+    assert_eq!(swarms.samples(&swarm, Metric::Latency, DAY).await.unwrap(), [same[0]; 4]);
+    assert_eq!(swarms.current_values(&swarm).await.unwrap()["latency"], 5.5);
+    let key = Keyspace::new(naming(&place)).unwrap().performance_zset(&swarm, Metric::Latency);
+    let members: Vec<String> = place.raw(key.as_str(), &["ZRANGE", key.as_str(), "0", "-1"]);
+    assert_eq!(members, ["", ":1", ":2", ":3"].map(|number| format!("{at}:5.5{number}")));
+}
+
+#[every_store(except(unix, tls))]
+async fn what_cannot_be_kept_is_refused_before_anything_is_written(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let keys = Keyspace::new(naming(&place)).unwrap();
+    let (old, fresh) = (Sample { at: Some(1_736_332_200_000), value: 5.0 }, Sample::now(5.0));
+    let refused = swarms.record_metric(&swarm, Metric::Latency, &[fresh, old]).await;
+    assert!(matches!(&refused, Err(OpError::TooOld { at: 1_736_332_200_000, .. })), "{refused:?}");
+    assert_eq!(swarms.samples(&swarm, Metric::Latency, DAY).await.unwrap(), []);
+
+    let key = keys.performance_zset(&swarm, Metric::Memory);
+    place.raw::<i64>(key.as_str(), &["HSET", key.as_str(), "value", "3"]);
+    place.raw::<i64>(key.as_str(), &["EXPIRE", key.as_str(), "3600"]);
+    let header = keys.swarm(&swarm);
+    let before: Vec<String> = place.raw(header.as_str(), &["HGETALL", header.as_str()]);
+    let single = swarms.record_metric(&swarm, Metric::Memory, &[fresh]).await;
+    assert!(matches!(&single, Err(OpError::NoSeries { .. })), "{single:?}");
+    let found = swarms.samples(&swarm, Metric::Memory, DAY).await.unwrap();
+    assert_eq!(found.iter().map(|sample| sample.value).collect::<Vec<_>>(), [3.0]);
+    assert_eq!(place.raw::<Vec<String>>(header.as_str(), &["HGETALL", header.as_str()]), before);
+}
+
 #[tokio::test(start_paused = true)]
 async fn samples_are_kept_for_a_day_and_scores_follow_them() {
     let engine = VirtualEngine::start(1);

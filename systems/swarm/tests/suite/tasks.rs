@@ -126,6 +126,79 @@ async fn a_task_that_is_given_up_is_tried_again_or_not(place: Place) {
 }
 
 #[every_store(except(unix, tls))]
+async fn a_task_that_failed_is_tried_again_or_called_off(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let agent = agent_id(0);
+    for task in [new_task(1, &[]), new_task(2, &[1])] {
+        swarms.create_task(&swarm, &task, "test").await.unwrap();
+    }
+    let early = swarms.retry_task(&swarm, &task_id(1), "test").await;
+    assert!(matches!(&early, Err(OpError::Move { from, .. }) if from == "pending"), "{early:?}");
+    let first = claimed(&swarms, &swarm, &agent).await;
+    let held = swarms.cancel_task(&swarm, &task_id(1), "test").await;
+    assert!(matches!(&held, Err(OpError::Held { agent: by, .. }) if *by == agent.to_string()), "{held:?}");
+    swarms.fail_task(&first, false).await.unwrap();
+    assert_eq!(swarms.retry_task(&swarm, &task_id(1), "test").await.unwrap(), 1);
+    let seen = view(&swarms, &swarm).await.tasks[task_id(1).as_str()].clone();
+    assert_eq!((seen.status, seen.attempt, seen.progress), (TaskStatus::Pending, 1, 0.0));
+    let second = claimed(&swarms, &swarm, &agent).await;
+    assert_eq!((second.attempt, second.fence), (1, first.fence + 1));
+    assert!(matches!(swarms.complete_task(&first, "{}").await, Err(OpError::Lost { .. })));
+    swarms.fail_task(&second, false).await.unwrap();
+
+    // What waits for it is told, and waits on.
+    assert_eq!(swarms.cancel_task(&swarm, &task_id(1), "test").await.unwrap(), [task_id(2)]);
+    for task in [1, 2] {
+        let again = swarms.retry_task(&swarm, &task_id(task), "test").await;
+        assert!(matches!(again, Err(OpError::Move { .. })), "{again:?}");
+    }
+    assert_eq!(swarms.claim(&swarm, &agent).await.unwrap(), Claimed::Nothing);
+    let twice = swarms.cancel_task(&swarm, &task_id(1), "test").await;
+    assert!(matches!(&twice, Err(OpError::Move { from, .. }) if from == "cancelled"), "{twice:?}");
+    let unknown = swarms.cancel_task(&swarm, &task_id(9), "test").await;
+    assert!(matches!(unknown, Err(OpError::Unknown { .. })), "{unknown:?}");
+}
+
+#[every_store(except(unix, tls))]
+async fn a_swarm_does_not_end_while_a_task_is_open(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    for task in [new_task(1, &[]), new_task(2, &[1])] {
+        swarms.create_task(&swarm, &task, "test").await.unwrap();
+    }
+    let open = async || match swarms.complete(&swarm, "test").await {
+        Err(OpError::Open { waiting, under_way }) => (waiting, under_way),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(open().await, (2, 0), "one is pending, the other blocked");
+    let claim = claimed(&swarms, &swarm, &agent_id(0)).await;
+    assert_eq!(open().await, (1, 1));
+    swarms.fail_task(&claim, false).await.unwrap();
+    assert_eq!(open().await, (1, 0), "it waits for one that has failed");
+    assert_eq!(swarms.cancel_task(&swarm, &task_id(2), "test").await.unwrap(), []);
+    swarms.complete(&swarm, "test").await.unwrap();
+    let over = swarms.retry_task(&swarm, &task_id(1), "test").await;
+    assert!(matches!(over, Err(OpError::Over { .. })), "{over:?}");
+}
+
+#[every_store(only(embedded, redis))]
+async fn a_task_behind_the_first_thousand_is_open_too(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    for number in 0..1001 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+        if number < 1000 {
+            swarms.cancel_task(&swarm, &task_id(number), "test").await.unwrap();
+        }
+    }
+    let open = swarms.complete(&swarm, "test").await;
+    assert!(matches!(open, Err(OpError::Open { waiting: 1, under_way: 0 })), "{open:?}");
+    swarms.cancel_task(&swarm, &task_id(1000), "test").await.unwrap();
+    swarms.complete(&swarm, "test").await.unwrap();
+}
+
+#[every_store(except(unix, tls))]
 async fn who_pauses_or_has_ended_is_not_idle_when_its_task_is(place: Place) {
     let swarms = swarms(&place).await;
     let statuses = [AgentStatus::Paused, AgentStatus::Completed];

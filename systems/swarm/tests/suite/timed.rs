@@ -83,7 +83,8 @@ async fn a_vote_after_the_time_of_its_round_does_not_count() {
     assert!(matches!(early, Err(OpError::Early { .. })), "{early:?}");
     engine.advance(Duration::from_secs(61)).await;
     let late = swarms.vote(&swarm, &agent_id(2), round, 0.9, "too late").await;
-    assert!(matches!(late, Err(OpError::Closed { .. })), "{late:?}");
+    assert!(matches!(&late, Err(OpError::Late { .. })), "{late:?}");
+    assert!(late.unwrap_err().to_string().contains("its time was over"));
     let (tally, ..) = swarms.close_round(&swarm, round, 3, "test").await.unwrap();
     assert!((tally.score - 0.6).abs() < 1e-9 && tally.is_achieved, "an absent one counts as 0: {tally:?}");
 }
