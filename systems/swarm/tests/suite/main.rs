@@ -7,6 +7,7 @@ mod held_up;
 mod kept;
 mod lists;
 mod loops;
+mod lost;
 mod performance;
 mod properties;
 mod recover;
