@@ -21,6 +21,7 @@ mod performance;
 mod phases;
 mod records;
 mod recover;
+mod relist;
 mod remove;
 mod restore;
 mod swarm;

@@ -11,6 +11,7 @@ mod lost;
 mod performance;
 mod properties;
 mod recover;
+mod relisted;
 mod removal;
 mod restored;
 mod rosters;
