@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keyplane_kit::blob::{self, Codec};
-use keyplane_kit::checkpoint::{Cadence, Kept, Next, RecordHash, Retention, Snapshot, StateHash};
+use keyplane_kit::checkpoint::{Cadence, Kept, MOST_BYTES, Next, RecordHash, Retention, Snapshot, StateHash};
 use keyplane_store::Reply;
 
 use super::capture::Capture;
@@ -396,6 +396,7 @@ fn draft(
             None => {}
         }
     }
+    loadable(id.as_str(), &snapshot)?;
     let hash = StateHash::of(hashes.values());
     let plain = snapshot.encode();
     let stored = blob::encode(options.codec, &plain);
@@ -417,6 +418,16 @@ fn draft(
     fields.extend(options.label.clone().map(|label| ("label", label)));
     let so_far = so_far(&header("recovery").unwrap_or_default());
     Ok(Draft { id, seq, parent, covered: capture.covered, hashes, hash, stored, fields, so_far })
+}
+
+/// What nobody could load is not stored, and not given away.
+pub(super) fn loadable(id: &str, snapshot: &Snapshot) -> Result<(), OpError> {
+    match snapshot.size() {
+        bytes if bytes > MOST_BYTES => {
+            Err(OpError::TooLarge { what: id.to_owned(), bytes, most: MOST_BYTES })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Recoveries so far: the end of the header's `recovery`.
@@ -484,4 +495,28 @@ pub(super) fn chain_of<'c>(
         }
     }
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use keyplane_kit::checkpoint::Body;
+
+    use super::*;
+
+    /// So many tasks with a result of half a megabyte.
+    fn tasks(count: usize) -> Capture {
+        let task = Body::new([("status", "completed"), ("result", &"x".repeat(512 * 1024))]);
+        let records = (0..count).map(|number| (format!("tasks:task_{number:08}"), Some(task.clone())));
+        Capture { covered: 1, header: BTreeMap::new(), records: records.collect(), is_full: true }
+    }
+
+    #[test]
+    fn what_could_not_be_loaded_is_refused_before_it_is_stored() {
+        let options = CheckpointOptions::default();
+        let refused = draft(1, None, tasks(512), &options).err();
+        let Some(OpError::TooLarge { what, bytes, most }) = refused else { panic!("{refused:?}") };
+        assert_eq!((what.as_str(), most), ("checkpoint_00000001", MOST_BYTES));
+        assert!(bytes > MOST_BYTES, "{bytes}");
+        assert!(draft(1, None, tasks(16), &options).is_ok());
+    }
 }

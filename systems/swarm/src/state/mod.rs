@@ -44,7 +44,7 @@ pub use agents::{AgentChange, NewAgent};
 pub use checkpoints::{Checkpoint, CheckpointOptions, MOST_STATE};
 pub use consensus::{Decision, NewRound};
 pub use error::{OpError, OpenError, ReadError};
-pub use exports::{Export, ImportError};
+pub use exports::{Export, ImportError, MOST_EXPORT};
 pub use indexes::Reconciled;
 pub use lists::{Filter, Listed};
 pub use load::Loaded;
