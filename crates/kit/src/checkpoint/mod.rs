@@ -28,5 +28,6 @@ pub use retention::{Kept, Retention};
 pub use snapshot::{Damaged, Snapshot};
 pub use state::{Difference, FieldDifference, NoHash, RecordHash, State, StateHash, difference};
 
-/// The most that a snapshot may hold, before it is compressed.
-pub const MOST_BYTES: usize = 64 << 20;
+/// The most that a snapshot may hold, before it is compressed: as far as its numbers reach. Whoever stores one that is
+/// [larger](Snapshot::size) stores what nobody can load.
+pub const MOST_BYTES: usize = 256 << 20;

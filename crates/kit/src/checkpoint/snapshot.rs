@@ -46,11 +46,19 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// How many bytes it has before they are compressed, without writing them.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let records = self.changed.iter().map(|(name, body)| length(name.len()) + length(body.bytes().len()));
+        let removed = self.removed.iter().map(|name| length(name.len()));
+        let counts = digits(self.changed.len()) + digits(self.removed.len());
+        MAGIC.len() + counts + records.sum::<usize>() + removed.sum::<usize>()
+    }
+
     /// Its bytes, before they are compressed.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let size: usize = self.changed.iter().map(|(name, body)| name.len() + body.bytes().len() + 6).sum();
-        let mut bytes = Vec::with_capacity(size + 64);
+        let mut bytes = Vec::with_capacity(self.size());
         bytes.extend(MAGIC);
         put_number(&mut bytes, self.changed.len());
         for (name, body) in &self.changed {
@@ -118,6 +126,21 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number as u8);
 }
 
+/// Bytes of a text with its length before it.
+fn length(text: usize) -> usize {
+    digits(text) + text
+}
+
+/// Bytes of a number.
+fn digits(mut number: usize) -> usize {
+    let mut digits = 1;
+    while number >= 0x80 {
+        number >>= 7;
+        digits += 1;
+    }
+    digits
+}
+
 /// Reads on through bytes of others.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'b>(&'b [u8]);
@@ -182,6 +205,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(snapshot in snapshots()) {
+            prop_assert_eq!(snapshot.encode().len(), snapshot.size());
             prop_assert_eq!(Snapshot::decode(snapshot.encode()), Ok(snapshot));
         }
 

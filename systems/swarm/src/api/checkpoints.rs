@@ -12,13 +12,13 @@ use super::param::Param;
 use super::swarms::{BY, IN_SWARM};
 use super::{Desk, Refused};
 use crate::keys::{CheckpointId, SwarmId};
-use crate::state::{Checkpoint, CheckpointOptions, Export, From, MOST_STATE, OpError, Recovered};
+use crate::state::{Checkpoint, CheckpointOptions, Export, From, MOST_EXPORT, OpError, Recovered};
 
 const OF_CHECKPOINT: Param =
     Param::subject("checkpoint", CHECKPOINT, "The checkpoint's id.", "checkpoint_00000042");
 
-/// An exported checkpoint: twice a swarm's largest state, for it is in digits.
-const EXPORT: Kind = Kind::Object(4 * MOST_STATE);
+/// An exported checkpoint: whatever is exported is taken.
+const EXPORT: Kind = Kind::Object(MOST_EXPORT);
 
 pub(super) static OPS: &[Op] = &[
     Op {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{Query, RawPathParams};
+use axum::extract::{DefaultBodyLimit, Query, RawPathParams};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -18,7 +18,7 @@ use futures_core::Stream;
 use keyplane_http::live::Event;
 use keyplane_http::metrics::Family;
 use keyplane_http::operation::Place;
-use keyplane_http::{Alert, Later, Live, Operation, Panel, Refusal};
+use keyplane_http::{Alert, Later, Live, Operation, Options, Panel, Refusal};
 use keyplane_schema::Contract;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -70,7 +70,9 @@ impl Panel for Api {
             };
             // Methods of the table are all among those that routes are made for.
             let filter = MethodFilter::try_from(op.method.clone()).unwrap_or(MethodFilter::GET);
-            router.route(op.path, on(filter, handler))
+            // What is usual for a body, and beside it all that its parameters may hold.
+            let most = op.most_bytes() + Options::default().body_limit;
+            router.route(op.path, on(filter, handler).layer(DefaultBodyLimit::max(most)))
         });
         #[cfg(feature = "mcp")]
         let routes = routes.merge(super::mcp::Tools::new(self.desk.clone()).routes());

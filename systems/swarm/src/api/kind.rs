@@ -175,6 +175,15 @@ impl Kind {
         }
     }
 
+    /// Bytes of JSON that it may have at most; of what is short anyway, nothing is said.
+    #[must_use]
+    pub(super) fn most_bytes(&self) -> usize {
+        match self {
+            Self::Object(most) | Self::Json(most) => *most,
+            _ => 0,
+        }
+    }
+
     /// Whether several can stand in one text: what has no commas in it.
     fn has_commas(&self) -> bool {
         matches!(self, Self::Id(_) | Self::OneOf(_))

@@ -54,6 +54,11 @@ impl Op {
         outcome
     }
 
+    /// Bytes that its long parameters may have together.
+    pub(super) fn most_bytes(&self) -> usize {
+        self.params.iter().map(|param| param.kind.most_bytes()).sum()
+    }
+
     /// Whether that parameter stands in the path.
     #[must_use]
     pub fn is_in_path(&self, name: &str) -> bool {

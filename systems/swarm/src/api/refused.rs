@@ -132,7 +132,9 @@ impl From<OpError> for Refused {
                 absent("no_swarm", "check the id; a swarm ends an hour after its last activity")
             }
             OpError::Unknown { .. } => absent("unknown", "check the id; swarm_status lists agents and tasks"),
-            OpError::Over { .. } => stands("over", "create another swarm; this one takes no changes"),
+            OpError::Over { .. } => {
+                stands("over", "create another swarm, or begin one where this one ended with checkpoint_fork")
+            }
             OpError::Waits { .. } => stands("not_running", "set it running with swarm_update, or wait"),
             OpError::Remains { .. } => stands(
                 "remains",

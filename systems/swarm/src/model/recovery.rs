@@ -1,8 +1,8 @@
 //! What becomes of a swarm that is recovered.
 //!
-//! What is there stays as it is: it is newer than any checkpoint. What is missing comes back as it was saved, with three
-//! differences: an agent is idle, a task that somebody worked on waits for somebody else (one more attempt), and a task waits for
-//! those of its dependencies that are not completed, as far as is known now.
+//! What is there stays as it is: it is newer than any checkpoint. What is missing comes back as it was saved, with four
+//! differences: an agent is idle, a task that somebody worked on waits for somebody else (one more attempt), a task waits for
+//! those of its dependencies that are not completed, as far as is known now, and a header counts what came after it was saved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl<'f> Found<'f> {
         let missing = self.saved.iter().filter(|(name, _)| !self.live.contains_key(*name));
         for (name, saved) in missing {
             let revived = match family(name) {
-                "header" => saved.with([("status", Some(b"recovering".to_vec()))]),
+                "header" => self.header(saved),
                 "agents" => self.agent(saved),
                 "tasks" => self.task(saved, waiting.get(name.trim_start_matches("tasks:"))),
                 _ => saved.clone(),
@@ -78,6 +78,24 @@ impl<'f> Found<'f> {
             }
         }
         plan
+    }
+
+    /// What is there may be more than what was saved, and what was saved may be more than what comes back.
+    fn header(&self, saved: &Body) -> Body {
+        let saved_names = self.saved.iter().map(|(name, _)| name);
+        let all: BTreeSet<&str> = self.live.keys().map(String::as_str).chain(saved_names).collect();
+        let count = |of: &str| all.iter().filter(|name| family(name) == of).count() as u64;
+        let rounds = all.iter().filter_map(|name| name.strip_prefix("consensus:")?.parse().ok());
+        let at_least = |field: &'static str, found: u64| {
+            let known = saved.text(field).and_then(|text| text.parse().ok()).unwrap_or(0);
+            (field, Some(found.max(known).to_string().into_bytes()))
+        };
+        saved.with([
+            ("status", Some(b"recovering".to_vec())),
+            at_least("agentCount", count("agents")),
+            at_least("taskCount", count("tasks")),
+            at_least("currentRound", rounds.max().unwrap_or(0)),
+        ])
     }
 
     fn agent(&self, saved: &Body) -> Body {
@@ -126,6 +144,12 @@ impl<'f> Found<'f> {
         let task = self.live.get(&name).or_else(|| self.saved.get(&name));
         task.and_then(|task| task.text("status")) == Some("completed")
     }
+}
+
+/// Whether a swarm with that status has ended for good. A failed one may go on.
+#[must_use]
+pub fn is_final(status: &str) -> bool {
+    status == "completed"
 }
 
 /// The first part of a name.
@@ -219,6 +243,22 @@ mod tests {
         let one_lost = Found::new(&there, &saved, &BTreeSet::new(), 1).plan();
         assert_eq!(one_lost.restore[B].text("status"), Some("pending"));
         assert!(one_lost.ready.contains_key("task_b"));
+    }
+
+    #[test]
+    fn a_header_that_comes_back_counts_what_came_after_it_was_saved() {
+        let saved = state(&[
+            (
+                "header",
+                &[("status", "running"), ("agentCount", "1"), ("taskCount", "9"), ("currentRound", "1")],
+            ),
+            ("agents:agent_x", &[("status", "idle")]),
+        ]);
+        let there = live(&[("agents:agent_y", &[("status", "idle")]), (A, &[]), ("consensus:12", &[])]);
+        let plan = Found::new(&there, &saved, &BTreeSet::new(), 1).plan();
+        let header = &plan.restore["header"];
+        let counts = ["agentCount", "taskCount", "currentRound"].map(|field| header.text(field));
+        assert_eq!(counts, [Some("2"), Some("9"), Some("12")]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use keyplane_store::Reply;
 use super::error::OpError;
 use super::names::Names;
 use super::records::{Families, HEADER, Record, body};
+use super::swarm::SwarmView;
 use super::{Inner, MOST_TRIES, Swarms};
 use crate::keys::SwarmId;
 use crate::scripts;
@@ -145,12 +146,17 @@ impl Swarms {
     }
 
     /// The names of all records but the header, as the lists have them.
-    pub(super) async fn all_names(
-        &self,
-        swarm: &SwarmId,
-        names: &Names,
-    ) -> Result<BTreeSet<String>, OpError> {
+    async fn all_names(&self, swarm: &SwarmId, names: &Names) -> Result<BTreeSet<String>, OpError> {
         let view = self.read(swarm).await?.ok_or_else(|| OpError::NoSwarm { swarm: swarm.to_string() })?;
+        self.names_in(names, &view).await
+    }
+
+    /// The same, where the rosters were read already.
+    pub(super) async fn names_in(
+        &self,
+        names: &Names,
+        view: &SwarmView,
+    ) -> Result<BTreeSet<String>, OpError> {
         let others: Vec<String> = self.0.checkpointer.run(names.records.smembers().reading()).await?;
         let agents = view.agents.keys().map(|id| format!("agents:{id}"));
         let tasks = view.tasks.keys().map(|id| format!("tasks:{id}"));

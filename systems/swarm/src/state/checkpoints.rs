@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keyplane_kit::blob::{self, Codec};
-use keyplane_kit::checkpoint::{Cadence, Kept, Next, RecordHash, Retention, Snapshot, StateHash};
+use keyplane_kit::checkpoint::{Cadence, Kept, MOST_BYTES, Next, RecordHash, Retention, Snapshot, StateHash};
 use keyplane_store::Reply;
 
 use super::capture::Capture;
@@ -115,12 +115,15 @@ impl Swarms {
         by: &str,
     ) -> Result<Checkpoint, OpError> {
         let names = self.names(swarm)?;
+        let mut is_full = options.full;
         for _ in 0..MOST_TRIES {
             let seen: Option<String> =
                 self.0.checkpointer.run(names.swarm.hget("recovery").reading()).await?;
             let newest = self.newest(swarm).await?;
             let chain = match &newest {
-                Some((id, seq)) if !options.full => self.chain(swarm, id, *seq).await?,
+                Some((id, seq)) if !is_full && is_saved(seen.as_deref()) => {
+                    self.chain(swarm, id, *seq).await?
+                }
                 _ => None,
             };
             let marks = self.marks(&names).await?;
@@ -131,12 +134,15 @@ impl Swarms {
                 let marks = self.marks(&names).await?;
                 capture = self.capture(swarm, &names, marks, None).await?;
             }
-            let draft = draft(newest.map_or(0, |(_, seq)| seq) + 1, chain.as_ref(), capture, options)?;
+            let seq = newest.as_ref().map_or(0, |(_, seq)| *seq) + 1;
+            let draft = draft(seq, chain.as_ref(), capture, options)?;
             if let Some(made) = self.put_draft(swarm, &draft, &seen.unwrap_or_default(), by).await? {
                 self.remember(swarm, chain, &draft, &made);
                 return Ok(made);
             }
-            // Another was faster: what it has saved need not be saved again. Or the swarm was recovered meanwhile.
+            // Another was faster: what it has saved need not be saved again. Or the swarm was recovered meanwhile. Or its list of
+            // checkpoints is lost, and what it says anew may be of an earlier life.
+            is_full |= newest.is_none() && self.relist(swarm).await?;
         }
         Err(OpError::Contended { times: MOST_TRIES })
     }
@@ -159,16 +165,29 @@ impl Swarms {
         from: i64,
     ) -> Result<Vec<Checkpoint>, OpError> {
         let Inner { checkpointer, keyspace, .. } = &*self.0;
-        let ids: Vec<String> =
-            checkpointer.run(keyspace.checkpoints(swarm).zrange(from, -1).reading()).await?;
-        let ids: Vec<CheckpointId> =
-            ids.into_iter().filter_map(|id| CheckpointId::from_store(id).ok()).collect();
-        let asked = ids.iter().map(|id| keyspace.recovery(swarm, id).hmget(FIELDS));
+        let list = keyspace.checkpoints(swarm);
+        let mut ranked = checkpointer.run(list.zrange_with_scores(from, -1)).await?;
+        if ranked.is_empty() && self.relist(swarm).await? {
+            ranked = checkpointer.run(list.zrange_with_scores(from, -1)).await?;
+        }
+        let ids: Vec<(CheckpointId, u64)> = ranked
+            .into_iter()
+            .filter_map(|(id, seq)| {
+                let id = CheckpointId::from_store(String::from_utf8(id).ok()?).ok()?;
+                Some((id, seq as u64))
+            })
+            .collect();
+        let asked = ids.iter().map(|(id, _)| keyspace.recovery(swarm, id).hmget(FIELDS));
         let asked = asked.map(|command| command.reading::<Vec<Option<String>>>());
         let found = checkpointer.run_all(asked).await?;
         // One that has run out is still named until the list is thinned out.
         let there = ids.iter().zip(found).filter(|(_, fields)| fields.iter().any(Option::is_some));
-        Ok(there.map(|(id, fields)| listed(id, &fields)).collect())
+        let numbered = |(id, seq): &(CheckpointId, u64), fields: &[_]| {
+            let one = listed(id, fields);
+            // What others have written has no number but that of the list.
+            Checkpoint { seq: if one.seq == 0 { *seq } else { one.seq }, ..one }
+        };
+        Ok(there.map(|(id, fields)| numbered(id, &fields)).collect())
     }
 
     /// Keeps a checkpoint, and what it stands on, until it is unpinned; or lets it run out.
@@ -338,6 +357,14 @@ impl Swarms {
     }
 }
 
+/// Whether the header, by its `recovery`, has seen a checkpoint since it was created or came back. Before that what is there may
+/// be something else than what the newest one says.
+fn is_saved(recovery: Option<&str>) -> bool {
+    let known: serde_json::Value =
+        recovery.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    known["lastCheckpoint"].is_string()
+}
+
 /// Whether the next link may still stand on this chain.
 fn goes_on(chain: &Chain, capture: &Capture) -> bool {
     let now = capture.header.get("updatedAt").and_then(|at| millis(at));
@@ -369,6 +396,7 @@ fn draft(
             None => {}
         }
     }
+    loadable(id.as_str(), &snapshot)?;
     let hash = StateHash::of(hashes.values());
     let plain = snapshot.encode();
     let stored = blob::encode(options.codec, &plain);
@@ -390,6 +418,16 @@ fn draft(
     fields.extend(options.label.clone().map(|label| ("label", label)));
     let so_far = so_far(&header("recovery").unwrap_or_default());
     Ok(Draft { id, seq, parent, covered: capture.covered, hashes, hash, stored, fields, so_far })
+}
+
+/// What nobody could load is not stored, and not given away.
+pub(super) fn loadable(id: &str, snapshot: &Snapshot) -> Result<(), OpError> {
+    match snapshot.size() {
+        bytes if bytes > MOST_BYTES => {
+            Err(OpError::TooLarge { what: id.to_owned(), bytes, most: MOST_BYTES })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Recoveries so far: the end of the header's `recovery`.
@@ -457,4 +495,28 @@ pub(super) fn chain_of<'c>(
         }
     }
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use keyplane_kit::checkpoint::Body;
+
+    use super::*;
+
+    /// So many tasks with a result of half a megabyte.
+    fn tasks(count: usize) -> Capture {
+        let task = Body::new([("status", "completed"), ("result", &"x".repeat(512 * 1024))]);
+        let records = (0..count).map(|number| (format!("tasks:task_{number:08}"), Some(task.clone())));
+        Capture { covered: 1, header: BTreeMap::new(), records: records.collect(), is_full: true }
+    }
+
+    #[test]
+    fn what_could_not_be_loaded_is_refused_before_it_is_stored() {
+        let options = CheckpointOptions::default();
+        let refused = draft(1, None, tasks(512), &options).err();
+        let Some(OpError::TooLarge { what, bytes, most }) = refused else { panic!("{refused:?}") };
+        assert_eq!((what.as_str(), most), ("checkpoint_00000001", MOST_BYTES));
+        assert!(bytes > MOST_BYTES, "{bytes}");
+        assert!(draft(1, None, tasks(16), &options).is_ok());
+    }
 }

@@ -4,10 +4,14 @@ use keyplane_kit::blob::{self, Codec};
 use keyplane_kit::checkpoint::{MOST_BYTES, Snapshot, State, StateHash};
 use serde::{Deserialize, Serialize};
 
+use super::checkpoints::loadable;
 use super::error::OpError;
 use super::load::Loaded;
 use super::{SCHEMA_VERSION, Swarms};
 use crate::keys::{CheckpointId, SwarmId};
+
+/// The most that a document may have: the largest state that can be loaded, not packed at all, in digits; and what stands around it.
+pub const MOST_EXPORT: usize = 2 * MOST_BYTES + 4096;
 
 /// What the first line says a file is.
 const KIND: &str = "keyplane swarm checkpoint";
@@ -63,6 +67,9 @@ impl Swarms {
     /// A checkpoint to take away.
     pub async fn export(&self, swarm: &SwarmId, id: &CheckpointId) -> Result<Export, OpError> {
         let loaded = self.load(swarm, id).await?;
+        // A chain may amount to more than any of its links.
+        let full = loaded.state.full();
+        loadable(&loaded.from, &full)?;
         Ok(Export {
             kind: KIND.to_owned(),
             schema_version: SCHEMA_VERSION.to_owned(),
@@ -70,7 +77,7 @@ impl Swarms {
             checkpoint: loaded.from,
             timestamp: loaded.at,
             state_hash: loaded.state.hash().to_string(),
-            state: hex::encode(blob::encode(Codec::Zstd, &loaded.state.full().encode())),
+            state: hex::encode(blob::encode(Codec::Zstd, &full.encode())),
         })
     }
 }

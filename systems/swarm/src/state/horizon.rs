@@ -33,6 +33,15 @@ impl Swarms {
         let children = self.children(swarm, &names).await?;
         Ok(stretch.finish(&kept(names, children)).await?)
     }
+
+    /// The same, whatever was drawn before: a header that came back says nothing of how long those live that were there.
+    pub(super) async fn stretch_now(&self, swarm: &SwarmId) -> Result<(), OpError> {
+        let names = self.names(swarm)?;
+        let Some(stretch) = self.0.headers.stretch(&names.swarm).await? else { return Ok(()) };
+        let children = self.children(swarm, &names).await?;
+        stretch.finish(&kept(names, children)).await?;
+        Ok(())
+    }
 }
 
 /// By their types, as the kit takes them.

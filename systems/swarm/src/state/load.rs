@@ -13,6 +13,9 @@ use crate::keys::{CheckpointId, SwarmId};
 /// Checkpoints that are looked at first: more than a chain has links.
 const NEWEST: i64 = 32;
 
+/// Checkpoints that could not be trusted, newest first, with the reason.
+pub(super) type PassedOver = Vec<(String, String)>;
+
 /// A state that was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -47,38 +50,45 @@ impl Swarms {
 
     /// The newest state that can be trusted; `None` if there is none.
     pub async fn load_newest(&self, swarm: &SwarmId) -> Result<Option<Loaded>, OpError> {
+        Ok(self.load_trusted(swarm).await?.0)
+    }
+
+    /// The same, and what was passed over, whether a state was found or not.
+    pub(super) async fn load_trusted(
+        &self,
+        swarm: &SwarmId,
+    ) -> Result<(Option<Loaded>, PassedOver), OpError> {
         if let Some(loaded) = self.load_last_chain(swarm).await? {
-            return Ok(Some(loaded));
+            return Ok((Some(loaded), Vec::new()));
         }
         let mut all = self.some_checkpoints(swarm, -NEWEST).await?;
-        let mut passed_over = Vec::new();
-        let mut is_everything = false;
+        let mut passed_over = PassedOver::new();
+        // Where there are none, they are not looked for once more.
+        let mut is_everything = all.is_empty();
         loop {
             let Some(newest) = all.last().cloned() else {
                 if is_everything {
-                    return Ok(None);
+                    return Ok((None, passed_over));
                 }
                 // Further back: everything that was not looked at yet.
                 is_everything = true;
-                let seen: Vec<String> =
-                    passed_over.iter().map(|(id, _): &(String, String)| id.clone()).collect();
+                let seen: Vec<String> = passed_over.iter().map(|(id, _)| id.clone()).collect();
                 all = self.checkpoints(swarm).await?;
                 all.retain(|one| !seen.contains(&one.id));
                 continue;
             };
-            match self.load_links(swarm, &all, &newest).await? {
-                Ok(loaded) => return Ok(Some(Loaded { passed_over, ..loaded })),
-                Err(stopped) => {
-                    passed_over.push((stopped.at.clone(), stopped.why));
-                    if let Some(loaded) = stopped.before {
-                        return Ok(Some(Loaded { passed_over, ..*loaded }));
-                    }
-                    // All that stands on the broken one is of no use.
-                    let broken =
-                        all.iter().find(|one| one.id == stopped.at).map_or(newest.seq, |one| one.seq);
-                    all.retain(|one| one.seq < broken);
-                }
+            let (loaded, broken) = match self.load_links(swarm, &all, &newest).await? {
+                Ok(loaded) => (Some(loaded), None),
+                Err(stopped) => (stopped.before.map(|loaded| *loaded), Some((stopped.at, stopped.why))),
+            };
+            passed_over.extend(broken.clone());
+            if let Some(loaded) = loaded {
+                let loaded = Loaded { passed_over: passed_over.clone(), ..loaded };
+                return Ok((Some(loaded), passed_over));
             }
+            // All that stands on the broken one is of no use, and comes behind it.
+            let broken = broken.map_or_else(|| newest.id.clone(), |(id, _)| id);
+            all.truncate(all.iter().position(|one| one.id == broken).unwrap_or(all.len() - 1));
         }
     }
 
@@ -235,7 +245,8 @@ fn link_of(link: &Checkpoint) -> Result<Link, NoHash> {
 }
 
 fn add(loading: &mut Loading, link: &Checkpoint, stored: Option<&[u8]>) -> Result<(), String> {
-    let stored = stored.ok_or("a part of it is missing")?;
+    let missing = if link.stored > 0 { "a part of it is missing" } else { "it holds no state" };
+    let stored = stored.ok_or(missing)?;
     let link = link_of(link).map_err(|error| error.to_string())?;
     loading.add(&link, stored).map_err(|error: Broken| error.to_string())
 }

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keyplane_kit::Fence;
-use keyplane_kit::checkpoint::Body;
+use keyplane_kit::checkpoint::{Body, State};
 use serde_json::{Value, json};
 
 use super::error::OpError;
-use super::load::Loaded;
+use super::load::{Loaded, PassedOver};
 use super::names::Names;
 use super::records::{HEADER, Record, body};
 use super::swarm::SwarmChange;
-use super::{Swarms, millis};
+use super::{Inner, Swarms, millis};
 use crate::keys::{AgentId, CheckpointId, Status, SwarmId, TaskId};
-use crate::model::recovery::{Found, Plan, confidence, family};
+use crate::model::recovery::{Found, Plan, confidence, family, is_final};
 
 /// What a swarm is recovered from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,6 +65,7 @@ struct Finding {
     now: u64,
     plan: Plan,
     loaded: Option<Loaded>,
+    passed_over: PassedOver,
 }
 
 impl Swarms {
@@ -76,14 +77,29 @@ impl Swarms {
         is_dry_run: bool,
         by: &str,
     ) -> Result<Recovered, OpError> {
-        let names = self.names(swarm)?;
-        let loaded = match from {
-            From::Newest => self.load_newest(swarm).await?,
-            From::Checkpoint(id) => Some(self.load(swarm, &id).await?),
-            From::State(loaded) => Some(*loaded),
+        if from != From::Newest && !self.is_there(swarm).await? {
+            // How it ended is what its newest checkpoint says, whatever else it is to be recovered from.
+            refuse_ended(swarm, &self.load_trusted(swarm).await?.0)?;
+        }
+        let (loaded, passed_over) = match from {
+            From::Newest => self.load_trusted(swarm).await?,
+            From::Checkpoint(id) => (Some(self.load(swarm, &id).await?), Vec::new()),
+            From::State(loaded) => (Some(*loaded), Vec::new()),
         };
+        self.recover_from(swarm, loaded, passed_over, is_dry_run, by).await
+    }
+
+    async fn recover_from(
+        &self,
+        swarm: &SwarmId,
+        loaded: Option<Loaded>,
+        passed_over: PassedOver,
+        is_dry_run: bool,
+        by: &str,
+    ) -> Result<Recovered, OpError> {
+        let names = self.names(swarm)?;
         if is_dry_run {
-            let finding = self.find(swarm, &names, loaded).await?;
+            let finding = self.find(swarm, &names, loaded, passed_over).await?;
             return Ok(self.report(&finding, true));
         }
         let lease = self.lease(swarm)?;
@@ -91,7 +107,7 @@ impl Swarms {
         let held = held.ok_or_else(|| OpError::Locked { swarm: swarm.to_string() })?;
         // What is found is found under the lock.
         let recovered = async {
-            let finding = self.find(swarm, &names, loaded).await?;
+            let finding = self.find(swarm, &names, loaded, passed_over).await?;
             let fence = held.fence().map_err(|_| OpError::Fenced { swarm: swarm.to_string() })?;
             self.carry_out_plan(swarm, &names, fence, &finding, by).await
         }
@@ -108,35 +124,63 @@ impl Swarms {
         new: &SwarmId,
         by: &str,
     ) -> Result<Recovered, OpError> {
-        if self.read(new).await?.is_some() {
-            return Err(OpError::Exists { id: new.to_string() });
+        self.check_free(new).await?;
+        let mut loaded = self.load(swarm, checkpoint).await?;
+        if let Some(header) = loaded.state.get(HEADER) {
+            // The new one has not ended, whatever has become of the old one.
+            let header = header.with([("status", Some(b"initializing".to_vec()))]);
+            loaded.state.insert(HEADER, header);
         }
-        let loaded = self.load(swarm, checkpoint).await?;
-        self.recover(new, From::State(Box::new(loaded)), false, by).await
+        self.recover_from(new, Some(loaded), Vec::new(), false, by).await
     }
 
-    async fn find(&self, swarm: &SwarmId, names: &Names, loaded: Option<Loaded>) -> Result<Finding, OpError> {
-        let now = self.now(names).await?;
-        let mut live = BTreeMap::new();
-        let mut known: BTreeSet<String> = BTreeSet::new();
-        if let Some(view) = self.read(swarm).await? {
-            if view.status() == Status::Completed.as_str() {
-                return Err(OpError::Over { swarm: swarm.to_string(), status: view.status().to_owned() });
-            }
-            known = self.all_names(swarm, names).await?;
-            let header: Vec<(Vec<u8>, Vec<u8>)> = view
-                .header
-                .into_iter()
-                .map(|(field, value)| (field.into_bytes(), value.into_bytes()))
-                .collect();
-            live.extend(body(&header).map(|body| (HEADER.to_owned(), body)));
-        } else if loaded.is_none() {
-            return Err(OpError::NoSwarm { swarm: swarm.to_string() });
+    /// Nothing is there, and nothing is left of an earlier one: that would be met in a new one with this id.
+    async fn check_free(&self, swarm: &SwarmId) -> Result<(), OpError> {
+        let (Inner { coordinator, keyspace, .. }, names) = (&*self.0, self.names(swarm)?);
+        if self.is_there(swarm).await? {
+            return Err(OpError::Exists { id: swarm.to_string() });
         }
+        let lists = [
+            names.roster.exists(),
+            names.task_roster.exists(),
+            names.records.exists(),
+            keyspace.checkpoints(swarm).exists(),
+        ];
+        let remains: Vec<bool> = coordinator.run_all(lists).await?;
+        if remains.contains(&true) {
+            return Err(OpError::Remains { swarm: swarm.to_string() });
+        }
+        Ok(())
+    }
+
+    async fn find(
+        &self,
+        swarm: &SwarmId,
+        names: &Names,
+        loaded: Option<Loaded>,
+        passed_over: PassedOver,
+    ) -> Result<Finding, OpError> {
         let saved = loaded.as_ref().map(|loaded| loaded.state.clone()).unwrap_or_default();
+        // Children outlive their header for a while, and are newer than what was saved of them.
+        let view = self.remains(names, self.shards_of(&saved)).await?;
+        let mut known = self.names_in(names, &view).await?;
+        let (now, status) = (view.at, view.status().to_owned());
+        let header: Vec<(Vec<u8>, Vec<u8>)> =
+            view.header.into_iter().map(|(field, value)| (field.into_bytes(), value.into_bytes())).collect();
+        let header = body(&header);
+        match (&header, &loaded) {
+            (Some(_), _) if is_final(&status) => {
+                return Err(OpError::Over { swarm: swarm.to_string(), status });
+            }
+            (Some(_), _) => {}
+            (None, Some(_)) => refuse_ended(swarm, &loaded)?,
+            (None, None) => return Err(nothing_left(swarm, passed_over)),
+        }
         known.extend(saved.iter().map(|(name, _)| name.to_owned()).filter(|name| name != HEADER));
         let read = self.read_each(swarm, &known).await?;
-        live.extend(read.into_iter().filter_map(|(name, body)| Some((name, body?))));
+        let mut live: BTreeMap<String, Body> =
+            read.into_iter().filter_map(|(name, body)| Some((name, body?))).collect();
+        live.extend(header.map(|header| (HEADER.to_owned(), header)));
         let leases = self.0.coordinator.run(names.leases.zrange_with_scores(0, -1)).await?;
         let held = leases
             .into_iter()
@@ -144,7 +188,14 @@ impl Swarms {
             .map(|(member, _)| String::from_utf8_lossy(&member).into_owned())
             .collect();
         let plan = Found::new(&live, &saved, &held, now).plan();
-        Ok(Finding { live, held, now, plan, loaded })
+        Ok(Finding { live, held, now, plan, loaded, passed_over })
+    }
+
+    /// Shards that the rosters of a saved state fill.
+    fn shards_of(&self, saved: &State) -> (u64, u64) {
+        let count = |of: &str| saved.iter().filter(|(name, _)| family(name) == of).count() as u64;
+        let shards = |of: &str| count(of).saturating_sub(1) / self.0.most_listed;
+        (shards("agents"), shards("tasks"))
     }
 
     async fn carry_out_plan(
@@ -162,20 +213,24 @@ impl Swarms {
             fence: Some(fence.as_str().to_owned()),
             ..SwarmChange::default()
         };
-        if live
-            .get(HEADER)
-            .and_then(|header| header.text("status"))
-            .is_some_and(|status| status != "recovering")
-        {
+        let status = live.get(HEADER).and_then(|header| header.text("status"));
+        // Not there, or not since the beginning of a recovery that went no further.
+        let comes_back = status.is_none_or(|status| status == Status::Recovering.as_str());
+        if !comes_back {
             self.update(swarm, &move_to(Status::Recovering, None), by).await?;
         }
-        self.restore(swarm, fence, &plan.restore, by).await?;
+        let all = || live.iter().chain(&plan.restore);
+        let roles = all().filter_map(|(_, body)| body.text("role")).collect();
+        self.restore(swarm, fence, &plan.restore, &roles, by).await?;
+        if comes_back {
+            // What was there may be near its end, and lives as long as its swarm from here on.
+            self.stretch_now(swarm).await?;
+        }
         for task in plan.requeue.iter().filter_map(|task| TaskId::from_store(task.clone()).ok()) {
             self.take_back_one(swarm, &task).await?;
         }
         self.make_ready(swarm, fence, &plan.ready, by).await?;
-        let all = live.iter().chain(&plan.restore).filter(|(name, _)| family(name) == "agents");
-        let agents: Vec<(AgentId, usize)> = all.filter_map(|(name, body)| agent(name, body)).collect();
+        let agents: Vec<(AgentId, usize)> = all().filter_map(|(name, body)| agent(name, body)).collect();
         let idle = self.make_idle(swarm, fence, &agents, by).await?;
         let recovery = self.recoveries(names).await?;
         self.update(swarm, &move_to(Status::Running, Some(recovery)), by).await?;
@@ -196,7 +251,7 @@ impl Swarms {
     }
 
     fn report(&self, finding: &Finding, is_dry_run: bool) -> Recovered {
-        let Finding { live, held, now, plan, loaded } = finding;
+        let Finding { live, held, now, plan, loaded, passed_over } = finding;
         let age = loaded.as_ref().and_then(|loaded| millis(&loaded.at));
         let age = Duration::from_millis(age.map_or(0, |at| now.saturating_sub(at)));
         let mut restored: BTreeMap<String, u64> = BTreeMap::new();
@@ -224,7 +279,7 @@ impl Swarms {
             .filter(|(_, body)| !matches!(body.text("status"), Some("idle" | "completed" | "paused")));
         Recovered {
             checkpoint: loaded.as_ref().map(|loaded| (loaded.from.clone(), age)),
-            passed_over: loaded.as_ref().map(|loaded| loaded.passed_over.clone()).unwrap_or_default(),
+            passed_over: passed_over.clone(),
             requeued: plan.requeue.iter().chain(plan.ready.keys()).filter(begun).cloned().collect(),
             votes: plan.votes,
             idle: idle.count() as u64,
@@ -260,6 +315,25 @@ impl Swarms {
             _ => Vec::new(),
         };
         body.fields().all(is_allowed) && named.iter().all(|task| is_there(&format!("tasks:{task}")))
+    }
+}
+
+/// A swarm whose header is gone has ended as the one that was saved.
+fn refuse_ended(swarm: &SwarmId, loaded: &Option<Loaded>) -> Result<(), OpError> {
+    let header = loaded.as_ref().and_then(|loaded| loaded.state.get(HEADER));
+    match header.and_then(|header| header.text("status")) {
+        Some(status) if is_final(status) => {
+            Err(OpError::Over { swarm: swarm.to_string(), status: status.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// There is nothing to recover; where checkpoints are left none of which can be trusted, the newest says why.
+fn nothing_left(swarm: &SwarmId, passed_over: PassedOver) -> OpError {
+    match passed_over.into_iter().next() {
+        Some((checkpoint, why)) => OpError::Damaged { checkpoint, why },
+        None => OpError::NoSwarm { swarm: swarm.to_string() },
     }
 }
 

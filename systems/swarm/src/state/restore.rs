@@ -62,18 +62,20 @@ struct Batch<'s> {
 }
 
 impl Swarms {
-    /// Brings records back, with what lists them: how many. What is there already is left alone.
+    /// Brings records back, with what lists them: how many. What is there already is left alone. `roles` are those of all agents.
     pub(super) async fn restore(
         &self,
         swarm: &SwarmId,
         fence: &Fence,
         records: &BTreeMap<String, Body>,
+        roles: &BTreeSet<&str>,
         by: &str,
     ) -> Result<u64, OpError> {
         let names = self.names(swarm)?;
         let mut restored = 0;
-        let first =
-            Batch { header: records.get(HEADER), steps: self.notes(&names, records), ..Batch::default() };
+        let header = records.get(HEADER);
+        let steps = header.map(|_| notes(&names, roles)).unwrap_or_default();
+        let first = Batch { header, steps, ..Batch::default() };
         restored += self.carry_out(swarm, &names, fence, &first, by).await?.0;
         let rest: Vec<(&String, &Body)> = records.iter().filter(|(name, _)| *name != HEADER).collect();
         for some in rest.chunks(AT_ONCE) {
@@ -129,17 +131,6 @@ impl Swarms {
             idle += self.carry_out(swarm, &names, fence, &batch, by).await?.1;
         }
         Ok(idle)
-    }
-
-    /// A header that comes back is in the indexes again.
-    fn notes<'s>(&self, names: &Names, records: &BTreeMap<String, Body>) -> Vec<Step<'s>> {
-        if !records.contains_key(HEADER) {
-            return Vec::new();
-        }
-        let roles: BTreeSet<&str> = records.values().filter_map(|body| body.text("role")).collect();
-        let roles = roles.into_iter().filter_map(|role| crate::keys::Role::new(role).ok());
-        let status = names.status_index(crate::keys::Status::Recovering);
-        roles.map(|role| names.role_index(&role)).chain([status]).map(Step::Note).collect()
     }
 
     fn add<'s>(&self, swarm: &SwarmId, batch: &mut Batch<'s>, name: &'s str, body: &'s Body) {
@@ -285,6 +276,13 @@ impl Batch<'_> {
         };
         (FIXED + before + 1).into()
     }
+}
+
+/// A header that comes back is in the indexes again.
+fn notes<'s>(names: &Names, roles: &BTreeSet<&str>) -> Vec<Step<'s>> {
+    let roles = roles.iter().filter_map(|role| crate::keys::Role::new(*role).ok());
+    let status = names.status_index(crate::keys::Status::Recovering);
+    roles.map(|role| names.role_index(&role)).chain([status]).map(Step::Note).collect()
 }
 
 fn push_fields<'b>(words: &mut Vec<Arg<'b>>, body: &'b Body) {

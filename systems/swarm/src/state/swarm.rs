@@ -211,29 +211,44 @@ impl Swarms {
             if header.is_empty() {
                 return Ok(None);
             }
-            let shards = |field: &str| {
-                let count: u64 = header.get(field).and_then(|text| text.parse().ok()).unwrap_or_default();
-                count.saturating_sub(1) / self.0.most_listed
-            };
-            let needed = (shards("agentCount"), shards("taskCount"));
+            let needed = self.shards_by(&header);
             if needed.0 > agents || needed.1 > tasks {
                 (agents, tasks) = (needed.0.max(agents), needed.1.max(tasks));
                 continue;
             }
-            let agent_parts = std::iter::once(2).chain(4..4 + agents as usize);
-            let task_parts = std::iter::once(3).chain(4 + agents as usize..parts.len());
-            return Ok(Some(SwarmView {
-                at: moment(&parts),
-                agents: lines(&parts, agent_parts)?,
-                tasks: lines(&parts, task_parts)?,
-                header,
-            }));
+            return Ok(Some(view(&parts, header, agents)?));
         }
     }
 
-    /// The server's time, in Unix milliseconds.
-    pub(super) async fn now(&self, names: &Names) -> Result<u64, ReadError> {
-        Ok(moment(&self.parts(names, 0, 0).await?))
+    /// What there is of a swarm, with its header or without. Then nothing says how many shards its rosters have, so they are read
+    /// until one is empty, and `least` at any rate.
+    pub(super) async fn remains(&self, names: &Names, least: (u64, u64)) -> Result<SwarmView, ReadError> {
+        let (mut agents, mut tasks) = least;
+        loop {
+            let parts = self.parts(names, agents, tasks).await?;
+            let header = texts(&parts, 1);
+            let by_header = self.shards_by(&header);
+            let last = |plain: usize, shards: u64, before: u64| match shards {
+                0 => plain,
+                shards => 3 + (before + shards) as usize,
+            };
+            let more = |at: usize| u64::from(!texts(&parts, at).is_empty());
+            let needed = (agents + more(last(2, agents, 0)), tasks + more(last(3, tasks, agents)));
+            let needed = (needed.0.max(by_header.0), needed.1.max(by_header.1));
+            if needed == (agents, tasks) {
+                return view(&parts, header, agents);
+            }
+            (agents, tasks) = needed;
+        }
+    }
+
+    /// Shards of the rosters, of agents and of tasks, as a header counts them.
+    fn shards_by(&self, header: &BTreeMap<String, String>) -> (u64, u64) {
+        let shards = |field: &str| {
+            let count: u64 = header.get(field).and_then(|text| text.parse().ok()).unwrap_or_default();
+            count.saturating_sub(1) / self.0.most_listed
+        };
+        (shards("agentCount"), shards("taskCount"))
     }
 
     async fn parts(&self, names: &Names, agents: u64, tasks: u64) -> Result<Vec<Reply>, ReadError> {
@@ -247,6 +262,18 @@ impl Swarms {
         };
         Ok(self.0.monitor.call(call).await?)
     }
+}
+
+/// Out of what was read together, with so many shards of agents.
+fn view(parts: &[Reply], header: BTreeMap<String, String>, agents: u64) -> Result<SwarmView, ReadError> {
+    let agent_parts = std::iter::once(2).chain(4..4 + agents as usize);
+    let task_parts = std::iter::once(3).chain(4 + agents as usize..parts.len());
+    Ok(SwarmView {
+        at: moment(parts),
+        agents: lines(parts, agent_parts)?,
+        tasks: lines(parts, task_parts)?,
+        header,
+    })
 }
 
 fn moment(parts: &[Reply]) -> u64 {

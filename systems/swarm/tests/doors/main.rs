@@ -4,6 +4,7 @@
 
 mod alerts;
 mod document;
+mod exports;
 mod garbage;
 
 use keyplane_key::Naming;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyplane_kit::blob::Codec;
 use keyplane_kit::checkpoint::{Difference, Retention};
 use keyplane_swarm::keys::{CheckpointId, Keyspace};
-use keyplane_swarm::state::{AgentChange, CheckpointOptions, Export, OpError};
+use keyplane_swarm::state::{AgentChange, CheckpointOptions, Claimed, Export, OpError};
 use keyplane_swarm::{SwarmId, Swarms};
 use keyplane_testing::{Place, every_store};
 
@@ -277,4 +277,24 @@ async fn differences_are_told_and_a_file_is_read_or_refused(place: Place) {
         }
         assert!(import(&file[..at]).is_err(), "cut at {at}");
     }
+}
+
+/// More than a hundred times what it takes in the store: what has much in common is packed tight.
+#[every_store(only(embedded, redis))]
+async fn whatever_is_acknowledged_can_be_loaded_and_given_back(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let result = format!("\"{}\"", "as before ".repeat(38_700));
+    for number in 0..180 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+        let claimed = swarms.claim(&swarm, &agent_id(0)).await.unwrap();
+        let Claimed::Task(claim) = claimed else { panic!("nothing to claim") };
+        swarms.complete_task(&claim, &result).await.unwrap();
+    }
+    let made = swarms.checkpoint(&swarm, &full(), "test").await.unwrap();
+    assert!(made.size > 64 << 20, "{} bytes", made.size);
+    let loaded = swarms.load(&swarm, &checkpoint(&made.id)).await.unwrap();
+    assert_eq!(loaded.state.hash().to_string(), made.hash);
+    let export = swarms.export(&swarm, &checkpoint(&made.id)).await.unwrap();
+    assert_eq!(export.load().unwrap().1.state, loaded.state);
 }

@@ -213,7 +213,7 @@ fn seen(view: SwarmView) -> impl PartialEq + std::fmt::Debug {
 
 #[every_store(only(redis), in_turn)]
 async fn a_recovery_that_has_lost_its_lock_changes_nothing_more(place: Place) {
-    let swarms = swarms(&place).await;
+    let (swarms, elsewhere) = (swarms(&place).await, swarms(&place).await);
     let (mut lost, mut refused) = (0, 0);
     for waits in 0.. {
         let swarm = running(&swarms, 2).await;
@@ -224,7 +224,6 @@ async fn a_recovery_that_has_lost_its_lock_changes_nothing_more(place: Place) {
             let was_held = swarms.lock_status(&swarm).await.unwrap().holder.is_some();
             // As if it had run out.
             let _: i64 = place.raw(lock.as_str(), &["DEL", lock.as_str()]);
-            let elsewhere = self::swarms(&place).await;
             elsewhere.recover(&swarm, From::Newest, false, "second").await.unwrap();
             // One that is at work, whatever the first recovery knows.
             let busy = AgentChange { status: Some(AgentStatus::Busy), ..AgentChange::default() };
