@@ -66,10 +66,8 @@ fn of_items(contract: &Contract, at: &str, kind: &ValueType, value: &Value) -> R
     let Some(items) = value.as_array() else {
         return Err(wrong(at, format!("cannot be {value}: it is a list of {kind}")));
     };
-    let numbered = items.iter().enumerate();
-    numbered
-        .into_iter()
-        .try_for_each(|(number, item)| of_kind(contract, &format!("{at}[{number}]"), kind, item))
+    let mut numbered = items.iter().enumerate();
+    numbered.try_for_each(|(number, item)| of_kind(contract, &format!("{at}[{number}]"), kind, item))
 }
 
 fn is_short(at: &str, max: Option<FieldMax>, value: &Value) -> Result<(), OpError> {
