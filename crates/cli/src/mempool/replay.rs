@@ -35,7 +35,7 @@ pub(super) async fn run(
     }
     let pool = Site::open_or_in_memory(given).await?.pool()?;
     let lease = pool.lease().map_err(|error| unopened(&error))?;
-    let held = lease.try_acquire(pool.node_id()).await.map_err(|error| locked(error))?;
+    let held = lease.try_acquire(pool.node_id()).await.map_err(locked)?;
     let held = held.ok_or_else(|| {
         Failure::new("another node is the watcher of this pool")
             .help("replay into a pool of its own: another namespace")
@@ -48,7 +48,7 @@ pub(super) async fn run(
     }
     let done = replay.settle().await.map_err(stopped)?;
     drop(progress);
-    held.release().await.map_err(|error| locked(error))?;
+    held.release().await.map_err(locked)?;
     if output.json {
         output.document(&json!({
             "blocks": done.blocks,

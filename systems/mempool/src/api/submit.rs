@@ -31,9 +31,9 @@ pub(super) async fn blockfrost(State(api): State<Api>, headers: HeaderMap, body:
     let body = json!({
         "status_code": refused.status.as_u16(),
         "error": refused.status.canonical_reason().unwrap_or_default(),
-        "message": refused.message.clone(),
+        "message": refused.message,
         "code": refused.code,
-        "help": refused.help.clone(),
+        "help": refused.help,
     });
     let (parts, _) = refused.into_response().into_parts();
     let mut response = Json(body).into_response();
