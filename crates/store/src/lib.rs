@@ -74,7 +74,8 @@ pub use slot::Slot;
 pub use store::{HandleError, OpenError, Server, Store};
 pub use wire::TlsError;
 
-/// Reads a contract for [`Store::as_component`]; generated code has its source as `Keyspace::SOURCE`.
+/// Reads a contract for [`Store::as_component`]: a `Keyspace::SOURCE`, which was proven while the program was compiled, and is not
+/// proven again. One that comes from elsewhere is proven by [`keyplane_schema::parse`].
 pub fn contract(source: &str) -> Result<Arc<keyplane_schema::Contract>, HandleError> {
-    keyplane_schema::parse("keys.toml", source).map(Arc::new).map_err(HandleError::Contract)
+    keyplane_schema::parse_proven("keys.toml", source).map(Arc::new).map_err(HandleError::Contract)
 }

@@ -216,7 +216,7 @@ impl Swarms {
     }
 }
 
-/// The contract, read once in a process: to prove it takes longer than everything else in opening swarms.
+/// The contract, read once in a process.
 fn contract() -> Result<Arc<Contract>, OpenError> {
     static READ: OnceLock<Arc<Contract>> = OnceLock::new();
     if let Some(contract) = READ.get() {
