@@ -223,8 +223,9 @@ fn lost_in_words(lost: Lost) -> String {
 
 fn rate(before: Option<(Instant, u64)>, now: Instant, count: u64) -> f64 {
     let Some((then, had)) = before else { return 0.0 };
-    let seconds = now.duration_since(then).as_secs_f64();
-    if seconds > 0.0 { count.saturating_sub(had) as f64 / seconds } else { 0.0 }
+    // Two looks may be close together: three keys within a hundredth of a second are no three hundred in a second.
+    let seconds = now.duration_since(then).as_secs_f64().max(1.0);
+    count.saturating_sub(had) as f64 / seconds
 }
 
 /// Whether a count has grown, now or not long ago.
@@ -276,6 +277,7 @@ mod tests {
             0.0,
             "a server that was restarted"
         );
+        assert_eq!(rate(Some((begin, 7)), begin + Duration::from_millis(10), 10), 3.0, "close together");
     }
 
     #[test]

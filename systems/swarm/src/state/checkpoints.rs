@@ -158,18 +158,27 @@ impl Swarms {
         self.some_checkpoints(swarm, 0).await
     }
 
-    /// The newest ones, from this rank on.
+    /// The newest ones, from this rank on. Where they are not listed they are looked for.
     pub(super) async fn some_checkpoints(
         &self,
         swarm: &SwarmId,
         from: i64,
     ) -> Result<Vec<Checkpoint>, OpError> {
-        let Inner { checkpointer, keyspace, .. } = &*self.0;
-        let list = keyspace.checkpoints(swarm);
-        let mut ranked = checkpointer.run(list.zrange_with_scores(from, -1)).await?;
-        if ranked.is_empty() && self.relist(swarm).await? {
-            ranked = checkpointer.run(list.zrange_with_scores(from, -1)).await?;
+        let listed = self.listed_checkpoints(swarm, from).await?;
+        if listed.is_empty() && self.relist(swarm).await? {
+            return self.listed_checkpoints(swarm, from).await;
         }
+        Ok(listed)
+    }
+
+    /// The newest ones that are listed, from this rank on.
+    pub(super) async fn listed_checkpoints(
+        &self,
+        swarm: &SwarmId,
+        from: i64,
+    ) -> Result<Vec<Checkpoint>, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let ranked = checkpointer.run(keyspace.checkpoints(swarm).zrange_with_scores(from, -1)).await?;
         let ids: Vec<(CheckpointId, u64)> = ranked
             .into_iter()
             .filter_map(|(id, seq)| {
@@ -227,7 +236,7 @@ impl Swarms {
 
     /// Removes the checkpoints that nobody needs by these rules: how many went. Pinned ones stay.
     pub async fn prune(&self, swarm: &SwarmId, retention: Retention) -> Result<u64, OpError> {
-        let all = self.checkpoints(swarm).await?;
+        let all = self.listed_checkpoints(swarm, 0).await?;
         let seqs: BTreeMap<&str, u64> = all.iter().map(|one| (one.id.as_str(), one.seq)).collect();
         let newest = all.iter().filter_map(|one| millis(&one.at)).max().unwrap_or_default();
         let kept = |one: &Checkpoint| Kept {

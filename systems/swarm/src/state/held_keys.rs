@@ -89,7 +89,7 @@ impl Swarms {
     async fn add_checkpoints(&self, asked: &mut Asked, swarm: &SwarmId) -> Result<(), OpError> {
         let keyspace = &self.0.keyspace;
         asked.add(&keyspace.checkpoints(swarm));
-        for checkpoint in self.checkpoints(swarm).await? {
+        for checkpoint in self.listed_checkpoints(swarm, 0).await? {
             let Ok(id) = CheckpointId::from_store(checkpoint.id) else { continue };
             asked.add(&keyspace.recovery(swarm, &id));
             asked.add_all(&self.chunk_keys(swarm, &id, checkpoint.chunks));
