@@ -19,6 +19,8 @@ pub enum Mode {
     Delay(Duration),
     /// After that many more bytes of replies the connection that carries them is closed; then everything passes again.
     CutAfter(u64),
+    /// After that many more bytes of requests the rest waits until the mode is another. Nothing is lost.
+    HoldAfter(u64),
     /// All connections are reset (RST), and further ones too.
     Reset,
     /// Sockets stay open and nothing passes in either direction, on new connections too. A connection that has lost
@@ -76,6 +78,8 @@ enum Step {
     SendAfter(Duration),
     /// Send this much, then close.
     Cut(usize),
+    /// Send this much, and the rest when it may pass.
+    Hold(usize),
     Swallow,
 }
 
@@ -227,6 +231,13 @@ impl Core {
                 Step::Swallow => continue,
                 Step::SendAfter(delay) => thread::sleep(delay),
                 Step::Cut(left) => chunk = &chunk[..left],
+                Step::Hold(left) => {
+                    let first;
+                    (first, chunk) = chunk.split_at(left);
+                    counter.fetch_add(left as u64, Ordering::SeqCst);
+                    to.write_all(first)?;
+                    self.wait_while_held();
+                }
                 Step::Send => {}
             }
             // Before they go: whoever has seen them arrive finds them counted.
@@ -261,7 +272,27 @@ impl Core {
                     Step::Cut(usize::try_from(left).expect("no more than the chunk"))
                 }
             },
+            Mode::HoldAfter(left) if direction == Direction::ToServer => {
+                let now = left.min(length as u64);
+                state.mode = Mode::HoldAfter(left - now);
+                if now == length as u64 {
+                    Step::Send
+                } else {
+                    Step::Hold(usize::try_from(now).expect("no more than the chunk"))
+                }
+            }
             _ => Step::Send,
+        }
+    }
+
+    fn wait_while_held(&self) {
+        loop {
+            let state = self.state();
+            if state.stopped || !matches!(state.mode, Mode::HoldAfter(_)) {
+                return;
+            }
+            drop(state);
+            thread::sleep(Duration::from_millis(1));
         }
     }
 

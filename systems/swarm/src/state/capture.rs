@@ -12,7 +12,7 @@ use keyplane_store::Reply;
 use super::error::OpError;
 use super::names::Names;
 use super::records::{Families, HEADER, Record, body};
-use super::swarm::SwarmView;
+use super::view::SwarmView;
 use super::{Inner, MOST_TRIES, Swarms};
 use crate::keys::SwarmId;
 use crate::scripts;

@@ -32,6 +32,7 @@ mod swarm;
 mod tasks;
 mod touched;
 mod unheld;
+mod view;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -62,8 +63,9 @@ pub use outcome::Done;
 pub use performance::{Sample, length};
 pub use phases::NewPhase;
 pub use recover::{From, Recovered};
-pub use swarm::{NewSwarm, SwarmChange, SwarmView};
+pub use swarm::{NewSwarm, SwarmChange};
 pub use tasks::{Claim, Claimed, NewTask};
+pub use view::SwarmView;
 
 use chains::Chains;
 use indexes::Indexes;

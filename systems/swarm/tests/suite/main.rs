@@ -6,6 +6,7 @@ mod checkpoints;
 mod held_up;
 mod kept;
 mod lists;
+mod looks;
 mod loops;
 mod lost;
 mod performance;
