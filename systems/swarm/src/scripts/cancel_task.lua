@@ -3,7 +3,7 @@
 --   task_roster_shard(w keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, from
 -- returns: {"ok", version, near, dependants} | {"gone"} | {"over", status} | {"unknown"} | {"held", agent}
---   | {"moved", status} | {"shards", how many are needed}
+--   | {"moved", status} | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -20,7 +20,7 @@ if not string.find(ARGV[8], ',' .. task[1] .. ',', 1, true) then return {'moved'
 -- include: agent.lua
 -- include: task.lua
 local roster = roster_of(task[4], KEYS[3], 7, #KEYS - 7)
-if not roster then return {'shards', task[4]} end
+if not roster then return {'shards', '0', task[4]} end
 
 local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local version = text((task[5] or 0) + 1)

@@ -3,14 +3,14 @@
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, left_index, status_index,
 --   most_listed
 -- returns: {"ok", version, near} | {"gone"} | {"moved", status} | {"open", tasks that wait, tasks under way}
---   | {"shards", how many are needed}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
 -- include: swarm.lua
 if status ~= 'running' then return {'moved', status} end
 local needed = math.ceil((tonumber(call('HGET', KEYS[1], 'taskCount') or '') or 0) / ARGV[9]) - 1
-if needed > #KEYS - 7 then return {'shards', needed} end
+if needed > #KEYS - 7 then return {'shards', '0', needed} end
 -- The rosters tell of those that are blocked too; a task that was typed is in none.
 local listed = {pending = 0, blocked = 0, in_progress = 0}
 local function count(roster)

@@ -2,7 +2,7 @@
 -- keys: swarm(rw) task_roster(rw) ready(w) events(w) dirty(w) swarm_outbox(w) task(rw)... task_roster_shard(rw)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, priority, most_listed, dependencies, more...
 -- returns: {"ok", version, near, status} | {"gone"} | {"over", status} | {"waits", status} | {"exists"}
---   | {"missing", dependency} | {"shards", how many are needed}
+--   | {"missing", dependency} | {"shards", agents, tasks}
 -- repeat: unsafe
 
 -- The first of `task` is the new one, then come those that it waits for. more: the ids of these, then fields and values.
@@ -27,7 +27,7 @@ if call('HLEN', roster) >= ARGV[9] + 0 then
       roster, shard = KEYS[i], i - shards
     end
   end
-  if not roster then return {'shards', #KEYS - shards + 1} end
+  if not roster then return {'shards', '0', #KEYS - shards + 1} end
 end
 
 -- include: clock.lua

@@ -1,7 +1,7 @@
 -- swarm/heartbeat_agent v1: move an agent's deadline, and that of the task it works on.
 -- keys: swarm(rw) agent(rw keep) roster(w keep) leases(w) swarm_outbox(w) roster_shard(w keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, agent_id, lease, task_lease
--- returns: {"ok", lease end, near} | {"gone"} | {"over", status} | {"unknown"} | {"shards", how many are needed}
+-- returns: {"ok", lease end, near} | {"gone"} | {"over", status} | {"unknown"} | {"shards", agents, tasks}
 -- repeat: safe
 
 local call = redis.call
@@ -13,7 +13,7 @@ if not agent[1] then return {'unknown'} end
 -- include: alive.lua
 -- include: agent.lua
 local roster = roster_of(agent[5], KEYS[3], 5, #KEYS - 5)
-if not roster then return {'shards', agent[5]} end
+if not roster then return {'shards', agent[5], '0'} end
 
 local near = keep_alive(KEYS[1], KEYS[5], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local lease = text(now + ARGV[6])

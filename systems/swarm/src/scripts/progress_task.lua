@@ -2,7 +2,7 @@
 -- keys: swarm(rw) task(rw keep) task_roster(w keep) leases(w) events(w) dirty(w) swarm_outbox(w) task_roster_shard(w keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, agent_id, fence, lease, progress, fields...
 -- returns: {"ok", version, near, lease end} | {"gone"} | {"over", status} | {"unknown"} | {"lost", status, agent, fence}
---   | {"shards", how many are needed}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -19,7 +19,7 @@ end
 -- include: agent.lua
 -- include: task.lua
 local roster = roster_of(task[6], KEYS[3], 7, #KEYS - 7)
-if not roster then return {'shards', task[6]} end
+if not roster then return {'shards', '0', task[6]} end
 
 local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local lease, version = text(now + ARGV[10]), text((task[7] or 0) + 1)

@@ -2,7 +2,7 @@
 -- keys: swarm(rw) agent(rw) roster(rw) leases(w) events(w) dirty(w) swarm_outbox(w) roster_shard(rw)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, agent_id, role, role_index, lease, most_listed, confidence, fields...
 -- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"waits", status} | {"exists"}
---   | {"shards", how many are needed}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -19,7 +19,7 @@ if call('HLEN', roster) >= ARGV[11] + 0 then
       roster, shard = KEYS[i], i - 7
     end
   end
-  if not roster then return {'shards', #KEYS - 6} end
+  if not roster then return {'shards', #KEYS - 6, '0'} end
 end
 
 -- include: clock.lua

@@ -2,7 +2,7 @@
 -- keys: swarm(rw) task(rw keep) task_roster(w keep) ready(w) events(w) dirty(w) swarm_outbox(w) task_roster_shard(w keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id
 -- returns: {"ok", version, near, attempt} | {"gone"} | {"over", status} | {"unknown"} | {"moved", status}
---   | {"shards", how many are needed}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -17,7 +17,7 @@ if task[1] ~= 'failed' then return {'moved', task[1]} end
 -- include: agent.lua
 -- include: task.lua
 local roster = roster_of(task[4], KEYS[3], 7, #KEYS - 7)
-if not roster then return {'shards', task[4]} end
+if not roster then return {'shards', '0', task[4]} end
 
 local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local attempt, version = text((task[3] or 0) + 1), text((task[5] or 0) + 1)

@@ -3,7 +3,7 @@
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, agent_id, lease, expected, to, from, confidence,
 --   fields...
 -- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"unknown"} | {"conflict", version} | {"moved", status}
---   | {"shards", how many are needed}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -19,7 +19,7 @@ if to ~= '' and to ~= was and not string.find(ARGV[11], ',' .. was .. ',', 1, tr
 -- include: tell.lua
 -- include: agent.lua
 local roster = roster_of(had[3], KEYS[3], 7, #KEYS - 7)
-if not roster then return {'shards', had[3]} end
+if not roster then return {'shards', had[3], '0'} end
 
 -- One that was moved within the last second is left where it is, and the swarm was kept alive with it.
 local lease, near = call('ZSCORE', KEYS[4], ARGV[7]), 0

@@ -1,10 +1,11 @@
 //! Agents of a swarm.
 
-use keyplane_store::Reply;
+use keyplane_key::Call;
 
 use super::error::OpError;
 use super::outcome::Done;
-use super::{Inner, MOST_TRIES, Swarms, check, flat};
+use super::rosters::Rosters;
+use super::{Inner, Swarms, check, flat};
 use crate::keys::{AgentId, Role, SwarmId};
 use crate::model::{AgentKind, AgentStatus};
 use crate::scripts;
@@ -45,10 +46,8 @@ impl Swarms {
         let mut fields = vec![("role", new.role.to_string()), ("type", new.kind.to_string())];
         fields.extend(new.metadata.clone().map(|metadata| ("metadata", metadata)));
         check(agent_fields, &fields)?;
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let roster_shards = names.roster_shards(shards);
-            let call = scripts::RegisterAgent {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::RegisterAgent {
                 swarm: &names.swarm,
                 agent: &agent,
                 roster: &names.roster,
@@ -56,7 +55,7 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                roster_shard: roster_shards.iter().collect(),
+                roster_shard: rosters.agents.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
@@ -68,16 +67,13 @@ impl Swarms {
                 most_listed: (*most_listed).into(),
                 confidence: "0".into(),
                 fields: flat(&fields[1..]),
-            };
-            let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.done()),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, new.id.as_str(), "")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(coordinator, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.done()),
+            _ => Err(told.refusal(swarm, new.id.as_str(), "")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// An agent is alive, and so is its work on its task.
@@ -85,31 +81,26 @@ impl Swarms {
         let Inner { agent: handle, keyspace, settings, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.agent(swarm, agent);
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let roster_shards = names.roster_shards(shards);
-            let call = scripts::HeartbeatAgent {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::HeartbeatAgent {
                 swarm: &names.swarm,
                 agent: &key,
                 roster: &names.roster,
                 leases: &names.leases,
                 swarm_outbox: &names.outbox,
-                roster_shard: roster_shards.iter().collect(),
+                roster_shard: rosters.agents.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 agent_id: agent.as_str().into(),
                 lease: Self::millis(settings.agent_lease),
                 task_lease: Self::millis(settings.task_lease),
-            };
-            let told: Vec<Reply> = handle.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.done()),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, agent.as_str(), "")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(handle, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.done()),
+            _ => Err(told.refusal(swarm, agent.as_str(), "")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// Changes an agent. A sign of life, too. Its role stays what it was registered with: the index of roles counts on that.
@@ -130,10 +121,8 @@ impl Swarms {
         let (confidence, fields) = fields.split_at(usize::from(change.confidence.is_some()));
         let confidence = confidence.first().map_or("", |(_, confidence)| confidence);
         let to = change.status.map_or("", AgentStatus::word);
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let roster_shards = names.roster_shards(shards);
-            let call = scripts::UpdateAgent {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::UpdateAgent {
                 swarm: &names.swarm,
                 agent: &key,
                 roster: &names.roster,
@@ -141,7 +130,7 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                roster_shard: roster_shards.iter().collect(),
+                roster_shard: rosters.agents.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
@@ -153,15 +142,12 @@ impl Swarms {
                 from: agent_fields.leading_to("status", to).into(),
                 confidence: confidence.into(),
                 fields: flat(fields),
-            };
-            let told: Vec<Reply> = handle.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.done()),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, agent.as_str(), to)),
-            }
+            })
+        };
+        let told = self.call_with_rosters(handle, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.done()),
+            _ => Err(told.refusal(swarm, agent.as_str(), to)),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 }

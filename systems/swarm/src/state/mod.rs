@@ -28,6 +28,7 @@ mod recover;
 mod relist;
 mod remove;
 mod restore;
+mod rosters;
 mod swarm;
 mod tasks;
 mod touched;

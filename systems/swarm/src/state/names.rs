@@ -49,6 +49,11 @@ impl Names {
         })
     }
 
+    /// Of which swarm they are.
+    pub(super) fn id(&self) -> &SwarmId {
+        &self.id
+    }
+
     pub(super) fn status_index(&self, status: Status) -> String {
         self.keyspace.index_status(status).as_str().to_owned()
     }

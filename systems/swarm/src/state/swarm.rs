@@ -1,9 +1,11 @@
 //! A swarm as a whole.
 
+use keyplane_key::Call;
 use keyplane_store::Reply;
 
 use super::error::OpError;
 use super::outcome::Done;
+use super::rosters::Rosters;
 use super::{Inner, MOST_TRIES, SCHEMA_VERSION, Swarms, check, flat, layouts};
 use crate::keys::{Status, SwarmId};
 use crate::model::{Mode, Strategy};
@@ -132,10 +134,8 @@ impl Swarms {
         let Inner { coordinator, most, most_listed, .. } = &*self.0;
         let names = self.names(swarm)?;
         let (left, entered) = (names.status_index(Status::Running), names.status_index(Status::Completed));
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let task_shards = names.task_roster_shards(shards);
-            let call = scripts::CompleteSwarm {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::CompleteSwarm {
                 swarm: &names.swarm,
                 ready: &names.ready,
                 leases: &names.leases,
@@ -143,7 +143,7 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                task_roster_shard: task_shards.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
@@ -151,15 +151,12 @@ impl Swarms {
                 left_index: (&left).into(),
                 status_index: (&entered).into(),
                 most_listed: (*most_listed).into(),
-            };
-            let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.done()),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, swarm.as_str(), "completed")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(coordinator, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.done()),
+            _ => Err(told.refusal(swarm, swarm.as_str(), "completed")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 }

@@ -1,11 +1,10 @@
 //! Tasks of a swarm: made, claimed under a lease, finished once.
 
-use keyplane_key::{Hash, Key};
-use keyplane_store::Reply;
+use keyplane_key::Call;
 
 use super::error::OpError;
-use super::names::Names;
-use super::outcome::{Done, Told};
+use super::outcome::Done;
+use super::rosters::Rosters;
 use super::{Inner, MOST_TRIES, Swarms, check, flat};
 use crate::keys::{AgentId, SwarmId, TaskId};
 use crate::model::{Priority, TaskKind, TaskStatus};
@@ -56,23 +55,6 @@ pub enum Claimed {
     Nothing,
 }
 
-/// How many rosters an operation needs that changes a task and its agent, beside the plain ones. A script tells, before it writes.
-#[derive(Debug, Default)]
-struct Rosters {
-    agents: u64,
-    tasks: u64,
-}
-
-impl Rosters {
-    fn keys(&self, names: &Names) -> (Vec<Key<Hash>>, Vec<Key<Hash>>) {
-        (names.roster_shards(self.agents), names.task_roster_shards(self.tasks))
-    }
-
-    fn grow(&mut self, told: &Told) {
-        (self.agents, self.tasks) = (self.agents.max(told.number(1)), self.tasks.max(told.number(2)));
-    }
-}
-
 impl Swarms {
     /// Adds a task. It waits for its dependencies, or can be claimed.
     pub async fn create_task(&self, swarm: &SwarmId, new: &NewTask, by: &str) -> Result<TaskStatus, OpError> {
@@ -90,10 +72,8 @@ impl Swarms {
         check(task_fields, &fields)?;
         let mut tasks = vec![keyspace.task(swarm, &new.id)];
         tasks.extend(new.dependencies.iter().map(|task| keyspace.task(swarm, task)));
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let task_shards = names.task_roster_shards(shards);
-            let call = scripts::CreateTask {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::CreateTask {
                 swarm: &names.swarm,
                 task_roster: &names.task_roster,
                 ready: &names.ready,
@@ -101,7 +81,7 @@ impl Swarms {
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
                 task: tasks.iter().collect(),
-                task_roster_shard: task_shards.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
@@ -111,16 +91,13 @@ impl Swarms {
                 most_listed: (*most_listed).into(),
                 dependencies: waits_for.len().into(),
                 more: waits_for.iter().map(|task| (*task).into()).chain(flat(&fields)).collect(),
-            };
-            let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.text(3).parse().unwrap_or(TaskStatus::Pending)),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, new.id.as_str(), "")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(coordinator, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.text(3).parse().unwrap_or(TaskStatus::Pending)),
+            _ => Err(told.refusal(swarm, new.id.as_str(), "")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// Takes the most urgent task that can be claimed, under a lease.
@@ -162,10 +139,8 @@ impl Swarms {
         let names = self.names(swarm)?;
         let key = keyspace.agent(swarm, agent);
         let task_keys: Vec<_> = tasks.iter().map(|task| keyspace.task(swarm, task)).collect();
-        let mut needed = Rosters::default();
-        for _ in 0..MOST_TRIES {
-            let (roster_shards, task_shards) = needed.keys(&names);
-            let call = scripts::ClaimTask {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::ClaimTask {
                 swarm: &names.swarm,
                 agent: &key,
                 roster: &names.roster,
@@ -176,34 +151,31 @@ impl Swarms {
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
                 task: task_keys.iter().collect(),
-                roster_shard: roster_shards.iter().collect(),
-                task_roster_shard: task_shards.iter().collect(),
+                roster_shard: rosters.agents.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
                 by: agent.as_str().into(),
                 agent_id: agent.as_str().into(),
                 lease: Self::millis(settings.task_lease),
-                roster_shards: needed.agents.into(),
+                roster_shards: rosters.agents.len().into(),
                 tasks: tasks.iter().map(|task| task.as_str().into()).collect(),
-            };
-            let told: Vec<Reply> = handle.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => {
-                    let task = TaskId::from_store(told.text(1))
-                        .map_err(|_| OpError::Unreadable(told.text(1).to_owned()))?;
-                    let (swarm, agent) = (swarm.clone(), agent.clone());
-                    let (fence, attempt) = (told.number(2), told.number(3));
-                    return Ok(Some(Claimed::Task(Claim { swarm, task, agent, fence, attempt })));
-                }
-                "none" if told.number(1) == 0 => return Ok(Some(Claimed::Nothing)),
-                "none" => return Ok(None),
-                "shards" => needed.grow(&told),
-                _ => return Err(told.refusal(swarm, agent.as_str(), "")),
+            })
+        };
+        let told = self.call_with_rosters(handle, &names, call).await?;
+        match told.word() {
+            "ok" => {
+                let task = TaskId::from_store(told.text(1))
+                    .map_err(|_| OpError::Unreadable(told.text(1).to_owned()))?;
+                let (swarm, agent) = (swarm.clone(), agent.clone());
+                let (fence, attempt) = (told.number(2), told.number(3));
+                Ok(Some(Claimed::Task(Claim { swarm, task, agent, fence, attempt })))
             }
+            "none" if told.number(1) == 0 => Ok(Some(Claimed::Nothing)),
+            "none" => Ok(None),
+            _ => Err(told.refusal(swarm, agent.as_str(), "")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// Reports how far a task is, in percent, and renews its lease.
@@ -213,10 +185,8 @@ impl Swarms {
         let key = keyspace.task(&claim.swarm, &claim.task);
         let progress = percent.to_string();
         task_fields.check("progress", progress.as_bytes())?;
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let task_shards = names.task_roster_shards(shards);
-            let call = scripts::ProgressTask {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::ProgressTask {
                 swarm: &names.swarm,
                 task: &key,
                 task_roster: &names.task_roster,
@@ -224,7 +194,7 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                task_roster_shard: task_shards.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: claim.swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
@@ -235,16 +205,13 @@ impl Swarms {
                 lease: Self::millis(settings.task_lease),
                 progress: (&progress).into(),
                 fields: Vec::new(),
-            };
-            let told: Vec<Reply> = handle.call(call).await?;
-            let told = self.told(&claim.swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.done()),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(handle, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.done()),
+            _ => Err(told.refusal(&claim.swarm, claim.task.as_str(), "")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// Finishes a task with its result, any JSON. What waited for nothing else can be claimed from now on: how many.
@@ -255,44 +222,43 @@ impl Swarms {
         let fields = [("result", result.to_owned())];
         check(task_fields, &fields)?;
         let mut dependants: Vec<TaskId> = Vec::new();
-        let mut needed = Rosters::default();
+        let mut rosters = Rosters::default();
         for _ in 0..MOST_TRIES {
             let mut tasks = vec![keyspace.task(&claim.swarm, &claim.task)];
             tasks.extend(dependants.iter().map(|task| keyspace.task(&claim.swarm, task)));
-            let (roster_shards, task_shards) = needed.keys(&names);
-            let call = scripts::CompleteTask {
-                swarm: &names.swarm,
-                agent: &agent,
-                roster: &names.roster,
-                task_roster: &names.task_roster,
-                ready: &names.ready,
-                leases: &names.leases,
-                events: &names.events,
-                dirty: &names.dirty,
-                swarm_outbox: &names.outbox,
-                task: tasks.iter().collect(),
-                roster_shard: roster_shards.iter().collect(),
-                task_roster_shard: task_shards.iter().collect(),
-                id: claim.swarm.as_str().into(),
-                active_index: (&names.active_index).into(),
-                most: (*most).into(),
-                by: claim.agent.as_str().into(),
-                task_id: claim.task.as_str().into(),
-                agent_id: claim.agent.as_str().into(),
-                fence: claim.fence.into(),
-                dependants: dependants.len().into(),
-                roster_shards: needed.agents.into(),
-                more: dependants.iter().map(|task| task.as_str().into()).chain(flat(&fields)).collect(),
+            let call = |rosters: &Rosters| {
+                Call::from(scripts::CompleteTask {
+                    swarm: &names.swarm,
+                    agent: &agent,
+                    roster: &names.roster,
+                    task_roster: &names.task_roster,
+                    ready: &names.ready,
+                    leases: &names.leases,
+                    events: &names.events,
+                    dirty: &names.dirty,
+                    swarm_outbox: &names.outbox,
+                    task: tasks.iter().collect(),
+                    roster_shard: rosters.agents.iter().collect(),
+                    task_roster_shard: rosters.tasks.iter().collect(),
+                    id: claim.swarm.as_str().into(),
+                    active_index: (&names.active_index).into(),
+                    most: (*most).into(),
+                    by: claim.agent.as_str().into(),
+                    task_id: claim.task.as_str().into(),
+                    agent_id: claim.agent.as_str().into(),
+                    fence: claim.fence.into(),
+                    dependants: dependants.len().into(),
+                    roster_shards: rosters.agents.len().into(),
+                    more: dependants.iter().map(|task| task.as_str().into()).chain(flat(&fields)).collect(),
+                })
             };
-            let told: Vec<Reply> = handle.call(call).await?;
-            let told = self.told(&claim.swarm, &told);
+            let told = self.call_with_more(&mut rosters, handle, &names, call).await?;
             match told.word() {
                 "ok" => return Ok(told.number(3)),
                 "again" => {
                     let named = told.text(1).split(' ').filter(|task| !task.is_empty());
                     dependants = named.filter_map(|task| TaskId::from_store(task).ok()).collect();
                 }
-                "shards" => needed.grow(&told),
                 _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "completed")),
             }
         }
@@ -305,10 +271,8 @@ impl Swarms {
         let names = self.names(&claim.swarm)?;
         let (task, agent) =
             (keyspace.task(&claim.swarm, &claim.task), keyspace.agent(&claim.swarm, &claim.agent));
-        let mut needed = Rosters::default();
-        for _ in 0..MOST_TRIES {
-            let (roster_shards, task_shards) = needed.keys(&names);
-            let call = scripts::FailTask {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::FailTask {
                 swarm: &names.swarm,
                 task: &task,
                 agent: &agent,
@@ -319,8 +283,8 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                roster_shard: roster_shards.iter().collect(),
-                task_roster_shard: task_shards.iter().collect(),
+                roster_shard: rosters.agents.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: claim.swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
@@ -329,18 +293,15 @@ impl Swarms {
                 agent_id: claim.agent.as_str().into(),
                 fence: claim.fence.into(),
                 again: u64::from(again).into(),
-                roster_shards: needed.agents.into(),
+                roster_shards: rosters.agents.len().into(),
                 fields: Vec::new(),
-            };
-            let told: Vec<Reply> = handle.call(call).await?;
-            let told = self.told(&claim.swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.done()),
-                "shards" => needed.grow(&told),
-                _ => return Err(told.refusal(&claim.swarm, claim.task.as_str(), "failed")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(handle, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.done()),
+            _ => Err(told.refusal(&claim.swarm, claim.task.as_str(), "failed")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// Takes back the tasks whose leases have run out, at most so many: which.
@@ -362,13 +323,11 @@ impl Swarms {
         let Inner { janitor, keyspace, most, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.task(swarm, task);
-        let mut needed = Rosters::default();
-        for _ in 0..MOST_TRIES {
-            let holder: Option<String> = janitor.run(key.hget("assignedAgent").reading()).await?;
-            let Some(Ok(agent)) = holder.map(AgentId::from_store) else { return Ok(false) };
-            let agent_key = keyspace.agent(swarm, &agent);
-            let (roster_shards, task_shards) = needed.keys(&names);
-            let call = scripts::RequeueTask {
+        let holder: Option<String> = janitor.run(key.hget("assignedAgent").reading()).await?;
+        let Some(Ok(agent)) = holder.map(AgentId::from_store) else { return Ok(false) };
+        let agent_key = keyspace.agent(swarm, &agent);
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::RequeueTask {
                 swarm: &names.swarm,
                 task: &key,
                 agent: &agent_key,
@@ -378,24 +337,21 @@ impl Swarms {
                 leases: &names.leases,
                 events: &names.events,
                 dirty: &names.dirty,
-                roster_shard: roster_shards.iter().collect(),
-                task_roster_shard: task_shards.iter().collect(),
+                roster_shard: rosters.agents.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 most: (*most).into(),
                 by: "janitor".into(),
                 task_id: task.as_str().into(),
                 agent_id: agent.as_str().into(),
-                roster_shards: needed.agents.into(),
-            };
-            let told: Vec<Reply> = janitor.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(true),
-                "shards" => needed.grow(&told),
-                // Renewed, finished, or gone meanwhile.
-                "held" | "unknown" | "gone" => return Ok(false),
-                _ => return Err(told.refusal(swarm, task.as_str(), "pending")),
-            }
+                roster_shards: rosters.agents.len().into(),
+            })
+        };
+        let told = self.call_with_rosters(janitor, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(true),
+            // Renewed, finished, or gone meanwhile.
+            "held" | "unknown" | "gone" => Ok(false),
+            _ => Err(told.refusal(swarm, task.as_str(), "pending")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 }

@@ -1,9 +1,10 @@
 //! Tasks that nobody holds: tried again after they failed, or called off.
 
-use keyplane_store::Reply;
+use keyplane_key::Call;
 
 use super::error::OpError;
-use super::{Inner, MOST_TRIES, Swarms};
+use super::rosters::Rosters;
+use super::{Inner, Swarms};
 use crate::keys::{SwarmId, TaskId};
 use crate::scripts;
 
@@ -12,10 +13,8 @@ impl Swarms {
     pub async fn retry_task(&self, swarm: &SwarmId, task: &TaskId, by: &str) -> Result<u64, OpError> {
         let Inner { coordinator, keyspace, most, .. } = &*self.0;
         let (names, key) = (self.names(swarm)?, keyspace.task(swarm, task));
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let task_shards = names.task_roster_shards(shards);
-            let call = scripts::RetryTask {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::RetryTask {
                 swarm: &names.swarm,
                 task: &key,
                 task_roster: &names.task_roster,
@@ -23,22 +22,19 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                task_roster_shard: task_shards.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
                 by: by.into(),
                 task_id: task.as_str().into(),
-            };
-            let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => return Ok(told.number(3)),
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, task.as_str(), "pending")),
-            }
+            })
+        };
+        let told = self.call_with_rosters(coordinator, &names, call).await?;
+        match told.word() {
+            "ok" => Ok(told.number(3)),
+            _ => Err(told.refusal(swarm, task.as_str(), "pending")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 
     /// Calls off a task that nobody holds: those that wait for it, which stay blocked.
@@ -50,10 +46,8 @@ impl Swarms {
     ) -> Result<Vec<TaskId>, OpError> {
         let Inner { coordinator, keyspace, most, task_fields, .. } = &*self.0;
         let (names, key) = (self.names(swarm)?, keyspace.task(swarm, task));
-        let mut shards = 0;
-        for _ in 0..MOST_TRIES {
-            let task_shards = names.task_roster_shards(shards);
-            let call = scripts::CancelTask {
+        let call = |rosters: &Rosters| {
+            Call::from(scripts::CancelTask {
                 swarm: &names.swarm,
                 task: &key,
                 task_roster: &names.task_roster,
@@ -61,25 +55,22 @@ impl Swarms {
                 events: &names.events,
                 dirty: &names.dirty,
                 swarm_outbox: &names.outbox,
-                task_roster_shard: task_shards.iter().collect(),
+                task_roster_shard: rosters.tasks.iter().collect(),
                 id: swarm.as_str().into(),
                 active_index: (&names.active_index).into(),
                 most: (*most).into(),
                 by: by.into(),
                 task_id: task.as_str().into(),
                 from: task_fields.leading_to("status", "cancelled").into(),
-            };
-            let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
-            match told.word() {
-                "ok" => {
-                    let waiting = told.text(3).split(' ').filter(|task| !task.is_empty());
-                    return Ok(waiting.filter_map(|task| TaskId::from_store(task).ok()).collect());
-                }
-                "shards" => shards = told.number(1),
-                _ => return Err(told.refusal(swarm, task.as_str(), "cancelled")),
+            })
+        };
+        let told = self.call_with_rosters(coordinator, &names, call).await?;
+        match told.word() {
+            "ok" => {
+                let waiting = told.text(3).split(' ').filter(|task| !task.is_empty());
+                Ok(waiting.filter_map(|task| TaskId::from_store(task).ok()).collect())
             }
+            _ => Err(told.refusal(swarm, task.as_str(), "cancelled")),
         }
-        Err(OpError::Contended { times: MOST_TRIES })
     }
 }
