@@ -7,8 +7,10 @@
 //! # What it promises
 //! - **In order, none twice, none silently lost.** A reader that keeps up sees every event. One that was away for longer than
 //!   the log reaches back is told how many it missed ([`Gap::Missed`]).
-//! - **A log that began anew** (it ran out, or a failover lost its end) is told too ([`Gap::Restarted`]): numbers that come
-//!   after must not be taken for a continuation.
+//! - **A log that began anew** (it ran out, or a failover lost its end) is told too ([`Gap::Restarted`]) and read from its
+//!   beginning: numbers that come after must not be taken for a continuation. Where ids hold no time (`0-number`, as scripts give
+//!   them that must not ask for it), a reader that waits knows the new log from the old one by the last entry it saw; one that
+//!   brings nothing but an id knows it as long as the new log is the shorter one.
 //! - The log is as long as the contract's `members` and lives as long as its TTL.
 //! - An event that belongs to a change of a record is appended in the same step:
 //!   [`Change::telling`](crate::record::Change::telling).
@@ -206,6 +208,17 @@ impl Batch {
         batch
     }
 
+    /// What a log begins with that is not the one that was read before.
+    fn anew(entries: Vec<Entry>, shared: Option<&str>) -> Self {
+        let mut batch = Self::new(Position::Beginning, entries, shared);
+        if !batch.events.is_empty() {
+            // How many are gone of a log that nobody has seen is nothing to anybody.
+            batch.gaps.retain(|(place, _)| *place > 0);
+            batch.gaps.insert(0, (0, Gap::Restarted));
+        }
+        batch
+    }
+
     fn push(&mut self, event: Event) {
         let gap = match event.id.number.checked_sub(self.next.number()) {
             Some(1) => None,
@@ -280,7 +293,27 @@ impl Events {
     pub async fn read(&self, from: Position, most: u64) -> Result<Batch, Error> {
         let after = format!("({}", from.id());
         let entries = self.handle.run(self.log.xrange_first(&after, "+", most)).await?;
-        Ok(self.told(from, entries))
+        if entries.is_empty() && self.ends_before(from).await? {
+            return Ok(self.counted(Batch::anew(self.first(most).await?, self.shared)));
+        }
+        Ok(self.counted(Batch::new(from, entries, self.shared)))
+    }
+
+    async fn first(&self, most: u64) -> Result<Vec<Entry>, Error> {
+        self.handle.run(self.log.xrange_first("-", "+", most)).await
+    }
+
+    /// Whether the log has events, and none as new as that: it is another log.
+    async fn ends_before(&self, position: Position) -> Result<bool, Error> {
+        Ok(match (position, self.end().await?) {
+            (Position::After(seen), Position::After(newest)) => newest < seen,
+            _ => false,
+        })
+    }
+
+    /// The entry of that id, if it is there.
+    async fn entry(&self, id: &str) -> Result<Option<Entry>, Error> {
+        Ok(self.handle.run(self.log.xrange_first(id, id, 1)).await?.pop())
     }
 
     /// Where the log ends now: for readers to whom only what comes next matters.
@@ -302,8 +335,7 @@ impl Events {
         &self.counters
     }
 
-    fn told(&self, from: Position, entries: Vec<Entry>) -> Batch {
-        let batch = Batch::new(from, entries, self.shared);
+    fn counted(&self, batch: Batch) -> Batch {
         self.counters.read.many(batch.events.len() as u64);
         self.counters.gaps.many(batch.gaps.len() as u64);
         batch

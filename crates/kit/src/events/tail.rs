@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyplane_store::{Dedicated, Error};
 
-use super::{Batch, Events, Position};
+use super::{Batch, Entry, Events, Position};
 
 /// Waits for events on a connection of its own. Where it stands is never lost: after an error the next call goes on from
 /// the same place, on whatever server has the log by then.
@@ -12,16 +12,21 @@ use super::{Batch, Events, Position};
 pub struct Tail<'e> {
     events: &'e Events,
     position: Position,
+    /// The last entry that came: a log that has another in its place is another log.
+    last: Option<Entry>,
     connection: Option<Dedicated>,
 }
 
 impl<'e> Tail<'e> {
     pub(super) fn new(events: &'e Events, position: Position) -> Self {
-        Self { events, position, connection: None }
+        Self { events, position, last: None, connection: None }
     }
 
     /// The next events, those of at most so many entries; waits up to that long for the first. Empty when none came.
     pub async fn next(&mut self, most: u64, longest: Duration) -> Result<Batch, Error> {
+        if self.is_another_log().await? {
+            return self.begin_anew(most).await;
+        }
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.events.handle.dedicated(&self.events.log).await?,
@@ -29,9 +34,31 @@ impl<'e> Tail<'e> {
         let command = self.events.log.xread(&self.position.id(), most, longest);
         let read = connection.run(command.reading::<Option<_>>()).await;
         self.connection = Some(connection);
-        let streams: Vec<(Vec<u8>, Vec<_>)> = read?.unwrap_or_default();
-        let entries = streams.into_iter().flat_map(|(_, entries)| entries).collect();
-        let batch = self.events.told(self.position, entries);
+        let streams: Vec<(Vec<u8>, Vec<Entry>)> = read?.unwrap_or_default();
+        let entries: Vec<Entry> = streams.into_iter().flat_map(|(_, entries)| entries).collect();
+        // While it waited, too.
+        if !entries.is_empty() && self.is_another_log().await? {
+            return self.begin_anew(most).await;
+        }
+        self.last = entries.last().cloned().or(self.last.take());
+        let batch = self.events.counted(Batch::new(self.position, entries, self.events.shared));
+        self.position = batch.next;
+        Ok(batch)
+    }
+
+    async fn is_another_log(&self) -> Result<bool, Error> {
+        if let Some(last) = &self.last
+            && let Some(found) = self.events.entry(&last.0).await?
+        {
+            return Ok(found != *last);
+        }
+        self.events.ends_before(self.position).await
+    }
+
+    async fn begin_anew(&mut self, most: u64) -> Result<Batch, Error> {
+        let entries = self.events.first(most).await?;
+        self.last = entries.last().cloned();
+        let batch = self.events.counted(Batch::anew(entries, self.events.shared));
         self.position = batch.next;
         Ok(batch)
     }

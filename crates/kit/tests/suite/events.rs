@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyplane_kit::events::{EventId, Events, Gap, Position};
+use keyplane_kit::events::{Batch, EventId, Events, Gap, Position};
 use keyplane_kit::record::{Change, Records};
 use keyplane_testing::{Place, every_store};
 
@@ -102,4 +102,58 @@ async fn a_change_and_its_event_are_one_step(place: Place) {
     let batch = events.read(Position::Beginning, 10).await.unwrap();
     let told: Vec<_> = batch.events.iter().filter_map(|event| event.text("is")).collect();
     assert_eq!((told, batch.gaps), (vec!["announced", "open"], vec![]));
+}
+
+/// As scripts number events that must not ask for the time.
+fn number(place: &Place, key: &str, number: u64, says: &str) {
+    place.raw::<String>(key, &["XADD", key, &format!("0-{number}"), "n", says]);
+    place.raw::<i64>(key, &["EXPIRE", key, "60"]);
+}
+
+fn said(batch: &Batch) -> Vec<&str> {
+    batch.events.iter().map(|event| event.text("n").unwrap()).collect()
+}
+
+#[every_store(except(unix, tls))]
+async fn a_log_that_began_anew_is_told_from_its_beginning_however_long_it_is_by_then(place: Place) {
+    let (handle, keys) = (machine(&place).await, keys(&place));
+    let key = keys.log(&east());
+    let log = Events::new(&handle, key.clone());
+    let mut tail = log.tail(Position::Beginning);
+    let wait = Duration::from_millis(20);
+    for length in 1..=5 {
+        place.raw::<i64>(key.as_str(), &["DEL", key.as_str()]);
+        for n in 1..=3 {
+            number(&place, key.as_str(), n, "old");
+        }
+        // Of the round before it is another log, too.
+        let gaps: &[(usize, Gap)] = if length == 1 { &[] } else { &[(0, Gap::Restarted)] };
+        let batch = tail.next(10, wait).await.unwrap();
+        assert_eq!((said(&batch), batch.gaps.as_slice()), (vec!["old"; 3], gaps), "{length}");
+        let seen = batch.next;
+
+        place.raw::<i64>(key.as_str(), &["DEL", key.as_str()]);
+        let batch = tail.next(10, wait).await.unwrap();
+        assert_eq!((batch.events.len(), batch.gaps.len()), (0, 0), "an empty log says nothing");
+        for n in 1..=length {
+            number(&place, key.as_str(), n, "new");
+        }
+        let batch = tail.next(10, wait).await.unwrap();
+        assert_eq!(
+            (said(&batch), batch.gaps.as_slice()),
+            (vec!["new"; length as usize], &[(0, Gap::Restarted)][..])
+        );
+        let batch = tail.next(10, wait).await.unwrap();
+        assert_eq!((batch.events.len(), batch.gaps.len()), (0, 0), "it is told once");
+
+        // Whoever brings an id alone knows it while the log is shorter.
+        if length < 3 {
+            for batch in [log.read(seen, 10).await.unwrap(), log.tail(seen).next(10, wait).await.unwrap()] {
+                assert_eq!(
+                    (said(&batch), batch.gaps.as_slice()),
+                    (vec!["new"; length as usize], &[(0, Gap::Restarted)][..])
+                );
+            }
+        }
+    }
 }
