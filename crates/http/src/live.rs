@@ -33,7 +33,7 @@ const OPENING: &str = "retry: 1000\n\n";
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    id: String,
+    id: Option<String>,
     name: String,
     data: Value,
 }
@@ -41,17 +41,24 @@ pub struct Event {
 impl Event {
     /// An event. Control characters in id and name are dropped: a newline there would begin a field of its own.
     pub fn new(id: impl Into<String>, name: impl Into<String>, data: Value) -> Self {
-        let plain = |mut text: String| {
-            text.retain(|letter| !letter.is_control());
-            text
-        };
-        Self { id: plain(id.into()), name: plain(name.into()), data }
+        Self { id: Some(plain(id.into())), ..Self::beside(name, data) }
+    }
+
+    /// One that is no place to go on behind: a client that is cut off after it comes back to the event before.
+    pub fn beside(name: impl Into<String>, data: Value) -> Self {
+        Self { id: None, name: plain(name.into()), data }
     }
 
     /// JSON on one line holds no newline, so one `data` field is enough.
     fn frame(&self) -> Bytes {
-        Bytes::from(format!("id: {}\nevent: {}\ndata: {}\n\n", self.id, self.name, self.data))
+        let id = self.id.as_ref().map_or_else(String::new, |id| format!("id: {id}\n"));
+        Bytes::from(format!("{id}event: {}\ndata: {}\n\n", self.name, self.data))
     }
+}
+
+fn plain(mut text: String) -> String {
+    text.retain(|letter| !letter.is_control());
+    text
 }
 
 /// A request for live events. An extractor; a handler takes it and answers with [`Live::events`].
@@ -167,6 +174,7 @@ mod tests {
     fn an_event_cannot_forge_another() {
         let event = Event::new("1\ndata: x", "note\r\n\nid: 9", json!("line\nline"));
         assert_eq!(event.frame(), "id: 1data: x\nevent: noteid: 9\ndata: \"line\\nline\"\n\n");
+        assert_eq!(Event::beside("no\nte", json!(1)).frame(), "event: note\ndata: 1\n\n");
     }
 
     #[tokio::test(start_paused = true)]

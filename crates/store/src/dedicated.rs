@@ -17,6 +17,9 @@ use crate::slot::Slot;
 use crate::wire::{Batch, Request};
 use crate::write::{self, Plan};
 
+/// What is under way while there is no command yet.
+const OPENING: Operation = Operation { name: "dedicated", pattern: "", writes: false };
+
 /// A connection of its own to the server that has one slot. Goes back to the pool when dropped. When it is lost, or the slot
 /// moves, the command under way fails and the next one finds the right server.
 #[derive(Debug)]
@@ -37,10 +40,22 @@ struct Seat {
 
 impl Dedicated {
     pub(crate) async fn open(handle: &Handle, slot: Slot) -> Result<Self, Error> {
-        let operation = Operation { name: "dedicated", pattern: "", writes: false };
-        let seat = take_seat(handle, slot, &operation, deadline(handle.patience)).await?;
+        let seat = take_seat(handle, slot, &OPENING, deadline(handle.patience)).await?;
+        Ok(Self::on(handle, slot, seat))
+    }
+
+    pub(crate) async fn open_spare(handle: &Handle, slot: Slot) -> Result<Option<Self>, Error> {
+        let deadline = deadline(handle.patience);
+        let (node, _) = handle.core.connection(&OPENING, None, slot, deadline).await?;
+        let Some(permit) = spare_permit(handle, &node) else { return Ok(None) };
+        let lent = node.another(deadline).await;
+        let lent = lent.map_err(|down| Error::refused(OPENING, down.cause()))?;
+        Ok(Some(Self::on(handle, slot, Seat { node, lent, _permit: permit })))
+    }
+
+    fn on(handle: &Handle, slot: Slot, seat: Seat) -> Self {
         handle.metrics().dedicated_opened();
-        Ok(Self { handle: handle.clone(), slot, seat: Some(seat) })
+        Self { handle: handle.clone(), slot, seat: Some(seat) }
     }
 
     /// Runs a command here. Its deadline is the time it may block and that of any operation on top; a command that blocks
@@ -190,6 +205,13 @@ async fn take_seat(
     let lent = node.another(deadline).await;
     let lent = lent.map_err(|down| Error::refused(operation.clone(), down.cause()))?;
     Ok(Seat { node, lent, _permit: permit })
+}
+
+/// A place in the pool while more than half of them are free.
+fn spare_permit(handle: &Handle, node: &Node) -> Option<OwnedSemaphorePermit> {
+    let places = handle.core.context.options.pool_size.saturating_sub(1);
+    let is_plenty = node.permits.available_permits() * 2 > places;
+    is_plenty.then(|| Arc::clone(&node.permits).try_acquire_owned().ok()).flatten()
 }
 
 /// A place in the pool, waited for until the deadline.

@@ -98,6 +98,12 @@ impl Handle {
         Dedicated::open(self, self.core.slot(key.as_str().as_bytes())).await
     }
 
+    /// The same for whoever can do without: `None` at once where half of the pool is taken. The rest stays for those that
+    /// cannot, such as a lock that waits for its replicas.
+    pub async fn spare<T: Kind>(&self, key: &Key<T>) -> Result<Option<Dedicated>, Error> {
+        Dedicated::open_spare(self, self.core.slot(key.as_str().as_bytes())).await
+    }
+
     /// The same handle with another deadline for each operation.
     #[must_use]
     pub fn with_timeout(&self, patience: Duration) -> Self {

@@ -291,12 +291,16 @@ impl Events {
 
     /// The next events behind a position: those of at most so many entries.
     pub async fn read(&self, from: Position, most: u64) -> Result<Batch, Error> {
-        let after = format!("({}", from.id());
-        let entries = self.handle.run(self.log.xrange_first(&after, "+", most)).await?;
+        let entries = self.behind(from, most).await?;
         if entries.is_empty() && self.ends_before(from).await? {
             return Ok(self.counted(Batch::anew(self.first(most).await?, self.shared)));
         }
         Ok(self.counted(Batch::new(from, entries, self.shared)))
+    }
+
+    async fn behind(&self, position: Position, most: u64) -> Result<Vec<Entry>, Error> {
+        let after = format!("({}", position.id());
+        self.handle.run(self.log.xrange_first(&after, "+", most)).await
     }
 
     async fn first(&self, most: u64) -> Result<Vec<Entry>, Error> {

@@ -1,5 +1,6 @@
 //! Event logs on every store.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyplane_kit::events::{Batch, EventId, Events, Gap, Position};
@@ -86,6 +87,30 @@ async fn a_tail_waits_for_what_comes_next(place: Place) {
     assert_eq!(seen, (0..20).map(|n: u32| n.to_string()).collect::<Vec<_>>());
     let none = tail.next(7, Duration::from_millis(1)).await.unwrap();
     assert_eq!((none.events.len(), none.next), (0, tail.position()));
+}
+
+#[every_store(except(unix, tls))]
+async fn any_number_may_wait_and_none_takes_the_last_connection(place: Place) {
+    let (handle, keys) = (machine(&place).await, keys(&place));
+    let log = Arc::new(Events::new(&handle, keys.log(&east())));
+    let mut waiting = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let log = Arc::clone(&log);
+        waiting.spawn(async move {
+            let mut tail = log.tail(Position::Beginning);
+            let mut seen = 0;
+            while seen < 2 {
+                seen += tail.next(10, Duration::from_secs(30)).await.unwrap().events.len();
+            }
+            seen
+        });
+    }
+    log.append(&[("n", "1")]).await.unwrap();
+    // Whoever needs a connection gets one: a lock that waits for its replicas, say.
+    drop(handle.dedicated(&keys.log(&east())).await.unwrap());
+    log.append(&[("n", "2")]).await.unwrap();
+    assert_eq!(waiting.join_all().await, [2; 40]);
+    assert_eq!(handle.metrics().snapshot().pool_exhausted, 0);
 }
 
 #[every_store(except(unix, tls))]

@@ -50,14 +50,13 @@ async fn follow(pool: Pool, position: Position, tell: mpsc::Sender<Event>) {
             continue;
         };
         for (place, event) in batch.events.iter().enumerate() {
-            let id = event.id.to_string();
             for (_, gap) in batch.gaps.iter().filter(|(before, _)| *before == place) {
-                if tell.send(Event::new(id.clone(), "gap", told::gap(*gap))).await.is_err() {
+                if tell.send(Event::beside("gap", told::gap(*gap))).await.is_err() {
                     return;
                 }
             }
             let Some(change) = Change::read(event) else { continue };
-            if tell.send(Event::new(id, "stage", told::change(&change))).await.is_err() {
+            if tell.send(Event::new(event.id.to_string(), "stage", told::change(&change))).await.is_err() {
                 return;
             }
         }

@@ -12,7 +12,8 @@ use super::kind::Kind;
 use super::op::Op;
 use super::param::Param;
 use super::swarms::IN_SWARM;
-use super::{Desk, Refused, told};
+use super::told::{self, Told};
+use super::{Desk, Refused};
 use crate::keys::SwarmId;
 use crate::state::OpError;
 
@@ -88,12 +89,7 @@ pub(super) async fn end(desk: &Desk, swarm: &SwarmId) -> Result<Position, Refuse
 }
 
 /// Tells every event, with its id and kind, until nobody listens any more.
-pub(super) async fn follow(
-    desk: Desk,
-    swarm: SwarmId,
-    position: Position,
-    tell: mpsc::Sender<(String, &'static str, Value)>,
-) {
+pub(super) async fn follow(desk: Desk, swarm: SwarmId, position: Position, tell: mpsc::Sender<Told>) {
     let events = desk.swarms.events(&swarm);
     let mut tail = events.tail(position);
     while !tell.is_closed() {

@@ -26,6 +26,7 @@ use tokio::sync::mpsc;
 use super::figures::Figures;
 use super::op::Op;
 use super::refused::{Blame, Refused};
+use super::told::Told;
 use super::{Args, Desk, events, operations};
 use crate::keys::SwarmId;
 use crate::run::Keeper;
@@ -181,16 +182,20 @@ async fn follow(op: &Op, desk: Desk, given: Map<String, Value>, live: Live) -> R
     };
     let (tell, told) = mpsc::channel(events::AHEAD);
     tokio::spawn(events::follow(desk, swarm, position, tell));
-    Ok(live.events(Told(told)))
+    Ok(live.events(Telling(told)))
 }
 
-struct Told(mpsc::Receiver<(String, &'static str, Value)>);
+struct Telling(mpsc::Receiver<Told>);
 
-impl Stream for Told {
+impl Stream for Telling {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.0.poll_recv(context).map(|told| told.map(|(id, name, data)| Event::new(id, name, data)))
+        let event = |(id, name, data): Told| match id {
+            Some(id) => Event::new(id, name, data),
+            None => Event::beside(name, data),
+        };
+        self.0.poll_recv(context).map(|told| told.map(event))
     }
 }
 

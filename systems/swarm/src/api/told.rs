@@ -149,14 +149,17 @@ pub(super) fn gap(gap: Gap) -> Value {
     }
 }
 
-/// Events in order, gaps where they are: what a reader of the log is told, each with the id to go on behind.
-pub(super) fn batch(batch: &Batch) -> Vec<(String, &'static str, Value)> {
+/// What a reader of the log is told: what it is, and the id to go on behind. A gap has none: whoever is cut off after it has not
+/// seen the event behind it.
+pub(super) type Told = (Option<String>, &'static str, Value);
+
+/// Events in order, gaps where they are.
+pub(super) fn batch(batch: &Batch) -> Vec<Told> {
     let mut told = Vec::with_capacity(batch.events.len());
     for (place, one) in batch.events.iter().enumerate() {
-        let id = one.id.to_string();
         let gaps = batch.gaps.iter().filter(|(before, _)| *before == place);
-        told.extend(gaps.map(|(_, missing)| (id.clone(), "gap", gap(*missing))));
-        told.push((id, "change", event(one)));
+        told.extend(gaps.map(|(_, missing)| (None, "gap", gap(*missing))));
+        told.push((Some(one.id.to_string()), "change", event(one)));
     }
     told
 }
