@@ -70,6 +70,15 @@ impl Block {
 }
 
 impl ChainEvent {
+    /// Where the chain ends after it.
+    #[must_use]
+    pub fn point(&self) -> Point {
+        match self {
+            Self::Forward(block) => block.point,
+            Self::Back { to } => *to,
+        }
+    }
+
     /// Whether its numbers can be counted on.
     pub fn countable(&self) -> Result<(), NotCountable> {
         match self {

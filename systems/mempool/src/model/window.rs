@@ -26,6 +26,8 @@ pub enum Catch {
 #[derive(Debug, Clone, Default)]
 pub struct Window {
     blocks: VecDeque<Block>,
+    /// Blocks on each other that do not fit on the last one: an old block that is told again, or the beginning of a longer branch.
+    beside: VecDeque<Block>,
     /// The block right below them, if it was seen.
     below: Option<Point>,
     /// Blocks that were seen, and seen undone: a pool that has them goes back. One that has blocks never seen here is ahead.
@@ -42,7 +44,8 @@ impl Window {
         Self { most: most.max(1), ..Self::default() }
     }
 
-    /// Takes part in what the chain does. A block that does not fit on the last one begins the window anew.
+    /// Takes part in what the chain does. A block that does not fit on the last one waits beside: it counts once its branch is the
+    /// higher one.
     pub fn follow(&mut self, event: &ChainEvent) {
         match event {
             ChainEvent::Forward(block) => self.push(block),
@@ -61,20 +64,45 @@ impl Window {
         self.undone.extend(self.blocks.drain(stay..).map(|block| block.point));
         let over = self.undone.len().saturating_sub(self.most);
         self.undone.drain(..over);
+        self.beside.clear();
     }
 
     fn push(&mut self, block: &Block) {
         if self.position(block.point).is_some() {
             return;
         }
-        if self.tip().is_some_and(|tip| tip.hash != block.prev) {
-            *self = Self::new(self.most);
+        if self.tip().is_none_or(|tip| tip.hash == block.prev) {
+            self.append(block.clone());
+            return;
         }
+        if self.beside.back().is_some_and(|last| last.point.hash != block.prev) {
+            self.beside.clear();
+        }
+        self.beside.push_back(block.clone());
+        if self.blocks.back().is_none_or(|last| last.height < block.height) {
+            self.change_over();
+        } else if self.beside.len() > self.most {
+            self.beside.pop_front();
+        }
+    }
+
+    fn append(&mut self, block: Block) {
         self.undone.retain(|point| *point != block.point);
-        self.blocks.push_back(block.clone());
+        self.blocks.push_back(block);
         if self.blocks.len() > self.most {
             self.below = self.blocks.pop_front().map(|block| block.point);
         }
+    }
+
+    /// Goes on with the branch beside, from where it left this one. If that was not seen, nothing of this one is of use.
+    fn change_over(&mut self) {
+        let branch = std::mem::take(&mut self.beside);
+        let root = branch.front().map(|block| block.prev);
+        match self.blocks.iter().rposition(|block| Some(block.point.hash) == root) {
+            Some(at) => self.blocks.truncate(at + 1),
+            None => *self = Self::new(self.most),
+        }
+        branch.into_iter().for_each(|block| self.append(block));
     }
 
     /// Whether this block is part of what was seen, or right below it.
@@ -242,9 +270,33 @@ mod tests {
     fn what_was_undone_is_forgotten_where_the_window_begins_anew() {
         let mut window = grown(&[(4, 3), (5, 4), (6, 5)]);
         window.follow(&ChainEvent::Back { to: point(99) });
-        window.follow(&ChainEvent::Forward(block(7, 6)));
         window.follow(&ChainEvent::Forward(block(3, 2)));
         assert_eq!(window.catch_up(&[7, 6, 5, 4, 3].map(point), 7), Catch::Behind);
+    }
+
+    #[test]
+    fn old_blocks_that_are_told_again_take_nothing_away() {
+        let mut window = grown(&[(4, 3), (5, 4), (6, 5)]);
+        for (name, prev) in [(2, 1), (3, 2), (4, 3), (12, 11), (5, 4), (1, 0)] {
+            window.follow(&ChainEvent::Forward(block(name, prev)));
+        }
+        assert_eq!(window.catch_up(&[point(4)], 4), up(None, &[(5, 4), (6, 5)]));
+        window.follow(&ChainEvent::Forward(block(7, 6)));
+        assert_eq!(window.catch_up(&[point(4)], 4), up(None, &[(5, 4), (6, 5), (7, 6)]));
+    }
+
+    /// A feed that does not tell of the undo.
+    #[test]
+    fn a_branch_counts_from_when_it_is_the_higher_one() {
+        let mut window = grown(&[(2, 1), (3, 2), (4, 3)]);
+        window.follow(&ChainEvent::Forward(block(13, 2)));
+        window.follow(&ChainEvent::Forward(block(14, 13)));
+        assert_eq!(window.catch_up(&[point(3), point(2)], 3), up(None, &[(4, 3)]));
+        window.follow(&ChainEvent::Forward(block(15, 14)));
+        assert_eq!(
+            window.catch_up(&[point(4), point(3), point(2)], 4),
+            up(Some(2), &[(13, 2), (14, 13), (15, 14)])
+        );
     }
 
     #[test]

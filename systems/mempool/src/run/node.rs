@@ -186,8 +186,11 @@ impl Inner {
         match self.pool.confirm(fence, event).await {
             Ok(confirmed) => Ok(Verdict::Done(confirmed)),
             // Something before it is missing.
-            Err(ConfirmError::NotNext { .. } | ConfirmError::TooFarBack { .. }) => {
-                self.catch_up(window, fence).await
+            Err(error @ (ConfirmError::NotNext { .. } | ConfirmError::TooFarBack { .. })) => {
+                match self.catch_up(window, fence).await? {
+                    Verdict::CaughtUp(0) if !window.knows(event.point()) => Err(error),
+                    done => Ok(done),
+                }
             }
             Err(error) => Err(error),
         }

@@ -212,6 +212,29 @@ async fn a_follower_that_was_restarted_carries_out_an_undo_that_reaches_below_al
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_follower_that_is_told_of_old_blocks_again_keeps_those_that_the_watcher_missed() {
+    let engine = VirtualEngine::start(1);
+    let (first, second) = (pool(&engine, settings()).await, pool(&engine, settings()).await);
+    let watcher = elected(&first).await;
+    let follower = Node::start(second.clone(), second.lease().unwrap());
+    let chain = blocks(&first, None, 8).await;
+    for block in &chain[..3] {
+        told(&watcher, block).await;
+    }
+    for block in &chain[2..7] {
+        told(&follower, block).await;
+    }
+    assert_eq!(told(&follower, &chain[0]).await, Verdict::Skipped);
+    assert_eq!(told(&follower, &block_on(None, &[])).await, Verdict::Skipped);
+    drop(watcher);
+    until_elected(&follower).await;
+    assert_eq!((tip(&second).await, undone(&second).await), (Some(chain[6].point), 0));
+    assert!(matches!(told(&follower, &chain[7]).await, Verdict::Done(_)));
+    let stray = follower.confirm(&ChainEvent::Forward(block_on(None, &[]))).await;
+    assert!(matches!(stray, Err(ConfirmError::NotNext { .. })), "{stray:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_height_that_no_chain_has_is_refused() {
     let engine = VirtualEngine::start(1);
     let pool = pool(&engine, settings()).await;
