@@ -160,7 +160,7 @@ fn metrics_and_alerts_tell_how_it_is() {
     let alerts = node.curl("/api/alerts", &[]).json();
     let names: Vec<&str> =
         alerts["alerts"].as_array().unwrap().iter().map(|alert| alert["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["store_away", "no_leader", "pending_growing", "finalized_above_max"]);
+    assert_eq!(names, ["store_away", "no_leader", "pending_growing", "nearly_full", "finalized_above_max"]);
     assert!(alerts["alerts"].as_array().unwrap().iter().all(|alert| alert["firing"] == false));
     let document = node.curl("/openapi.json", &[]).json();
     assert_eq!(keyplane_http::openapi::problems(&document), Vec::<String>::new());

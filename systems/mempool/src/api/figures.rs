@@ -6,9 +6,13 @@ use keyplane_http::Alert;
 use keyplane_http::metrics::{Family, Sample};
 
 use crate::run::Node;
+use crate::state::{Counts, Pulse, Settings};
 
 /// The first of the queue is offered within seconds; who waits this long waits for somebody who does not come.
 const STALLED: Duration = Duration::from_secs(120);
+
+/// Of a hundred places taken: time to look before senders are refused.
+const NEARLY: u64 = 80;
 
 pub(super) async fn metrics(node: &Node) -> Vec<Family> {
     let pulse = node.pool().pulse().await;
@@ -61,15 +65,18 @@ pub(super) async fn metrics(node: &Node) -> Vec<Family> {
 }
 
 pub(super) async fn alerts(node: &Node) -> Vec<Alert> {
-    let pulse = match node.pool().pulse().await {
-        Ok(pulse) => pulse,
-        Err(error) => {
-            return vec![Alert::page("store_away", true, format!("the store does not answer: {error}"))];
-        }
-    };
-    let max = node.pool().settings().max_finalized;
+    match node.pool().pulse().await {
+        Ok(pulse) => judged(&pulse, node.pool().settings()),
+        Err(error) => vec![Alert::page("store_away", true, format!("the store does not answer: {error}"))],
+    }
+}
+
+/// What is wrong with a pool that answers.
+fn judged(pulse: &Pulse, settings: &Settings) -> Vec<Alert> {
+    let (max, room) = (settings.max_finalized, settings.limits.count);
     let waited = pulse.oldest_pending.unwrap_or_default();
-    let (pending, finalized) = (pulse.counts.pending, pulse.counts.finalized);
+    let Counts { pending, inflight, finalized } = pulse.counts;
+    let unfinished = pending + inflight;
     vec![
         Alert::page("store_away", false, "the store answers"),
         Alert::page(
@@ -86,9 +93,41 @@ pub(super) async fn alerts(node: &Node) -> Vec<Alert> {
             ),
         ),
         Alert::warn(
+            "nearly_full",
+            unfinished.saturating_mul(100) >= room.saturating_mul(NEARLY),
+            format!("{unfinished} transactions are not finished, and no more than {room} are taken in"),
+        ),
+        Alert::warn(
             "finalized_above_max",
             finalized > max,
             format!("{finalized} finished are kept, {max} are allowed"),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn firing(change: impl FnOnce(&mut Pulse)) -> Vec<String> {
+        let mut pulse = Pulse { watcher: Some("node".to_owned()), ..Pulse::default() };
+        change(&mut pulse);
+        let mut settings = Settings { max_finalized: 10, ..Settings::default() };
+        settings.limits.count = 100;
+        let alerts = judged(&pulse, &settings);
+        alerts.into_iter().filter(|alert| alert.firing).map(|alert| alert.name).collect()
+    }
+
+    #[test]
+    fn each_alert_fires_when_it_is_so_and_not_before() {
+        assert_eq!(firing(|_| ()), [""; 0]);
+        assert_eq!(firing(|pulse| pulse.watcher = None), ["no_leader"]);
+        assert_eq!(firing(|pulse| pulse.oldest_pending = Some(STALLED)), [""; 0]);
+        let longer = STALLED + Duration::from_secs(1);
+        assert_eq!(firing(|pulse| pulse.oldest_pending = Some(longer)), ["pending_growing"]);
+        assert_eq!(firing(|pulse| (pulse.counts.pending, pulse.counts.inflight) = (40, 39)), [""; 0]);
+        assert_eq!(firing(|pulse| (pulse.counts.pending, pulse.counts.inflight) = (40, 40)), ["nearly_full"]);
+        assert_eq!(firing(|pulse| pulse.counts.finalized = 10), [""; 0]);
+        assert_eq!(firing(|pulse| pulse.counts.finalized = 11), ["finalized_above_max"]);
+    }
 }
