@@ -104,6 +104,45 @@ fn a_woken_watcher_changes_nothing() {
     assert_eq!(watcher(&server), Some(two.id.clone()));
 }
 
+/// A watcher that does not know yet that its term is over finds out by its next block.
+#[test]
+fn a_block_under_a_term_that_is_over_is_kept() {
+    let server = server();
+    let node = Node::start_with(&server.url(), &[("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "60s")]);
+    node.wait_for("acquired watcher lock");
+    assert_eq!(node.forward(&block(70, &[])).json()["outcome"], "applied");
+    let fence: String = ask(&server, &["GET", &format!("{LOCK}:fence")]);
+    let (term, token) = fence.split_once(':').unwrap();
+    let next = format!("{}:{token}", term.parse::<u64>().unwrap() + 1);
+    ask::<String>(&server, &["SET", &format!("{LOCK}:fence"), &next]);
+    assert_eq!(node.forward(&block(71, &[])).json()["outcome"], "kept");
+    node.wait_for("lost watcher lock, skipping confirm");
+    assert_eq!(node.curl("/api/tip", &[]).json()["height"], 70);
+}
+
+/// Nobody listens any more, and later somebody does again, with what was on the disk.
+#[test]
+fn a_store_that_is_killed_and_started_again_is_caught_up_with() {
+    let server = Server::start(Program::Redis, &Settings::tcp().appendonly());
+    let node = Node::start_with(&server.url(), &[("KEYPLANE_MEMPOOL_WATCHER_LOCK_TTL", "60s")]);
+    node.wait_for("acquired watcher lock");
+    let (hash, bytes) = transaction(4);
+    assert_eq!(node.submit("/tx/submit", &bytes).status, 200);
+    assert_eq!(node.forward(&block(70, &[])).json()["outcome"], "applied");
+    server.kill();
+    assert_eq!(node.submit("/tx/submit", &transaction(5).1).status, 503);
+    assert_eq!(node.forward(&block(71, &[&hash])).status, 503);
+    assert_eq!(node.forward(&block(72, &[])).status, 503);
+    server.restart();
+    let confirmed = || match node.curl(&format!("/api/tx/{hash}"), &[]) {
+        answer if answer.status == 200 && answer.json()["confirmations"] == 2 => Ok(()),
+        answer => Err(answer.body),
+    };
+    until("the kept blocks are applied", confirmed);
+    assert_eq!(node.curl("/api/tip", &[]).json()["height"], 72);
+    assert_eq!(node.submit("/tx/submit", &transaction(5).1).status, 200, "what was refused was not stored");
+}
+
 /// The store is away for a while: doors say so, blocks are kept, and all catches up.
 #[test]
 fn a_store_that_is_away_comes_back_to_a_node_that_lost_nothing() {
