@@ -7,4 +7,5 @@ mod lists;
 mod models;
 mod refusals;
 mod rounds;
+mod saved;
 mod serving;
