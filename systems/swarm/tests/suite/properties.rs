@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fastrand::Rng;
-use keyplane_swarm::keys::{Keyspace, MemoryId, MemoryType, Metric, PhaseId, Round, Status, Tag, Window};
+use keyplane_kit::checkpoint::Retention;
+use keyplane_swarm::keys::{
+    CheckpointId, Keyspace, MemoryId, MemoryType, Metric, PhaseId, Round, Status, Tag, Window,
+};
 use keyplane_swarm::model::{AgentKind, AgentStatus, LoopLevel, PhaseStatus};
 use keyplane_swarm::state::{
-    AgentChange, Claim, Claimed, Filter, Locked, NewAgent, NewMemory, NewPhase, NewRound, OpError, Sample,
-    SwarmChange,
+    AgentChange, CheckpointOptions, Claim, Claimed, Filter, From, Locked, NewAgent, NewMemory, NewPhase,
+    NewRound, OpError, Sample, SwarmChange,
 };
 use keyplane_swarm::{Role, SwarmId, Swarms};
 use keyplane_testing::{Kind, Place, VirtualServer, seeds};
@@ -113,7 +116,7 @@ impl World {
         }
         let Self { swarms, rng, claims, .. } = self;
         let (agent, number) = (agent_id(rng.u64(..3)), rng.u64(..3));
-        match rng.u8(..23) {
+        match rng.u8(..28) {
             0 => drop(self.create().await),
             1 => {
                 let status =
@@ -217,9 +220,41 @@ impl World {
                     refused(swarms.unlock(&swarm, "test", &fence).await);
                 }
             }
-            _ => drop(refused(swarms.complete(&swarm, "test").await)),
+            22 => drop(refused(swarms.complete(&swarm, "test").await)),
+            _ => self.save(&swarm).await,
         }
         format!("{swarm}")
+    }
+
+    /// One of the things that happen to checkpoints, or with them.
+    async fn save(&mut self, swarm: &SwarmId) {
+        let Self { swarms, rng, ids, .. } = self;
+        let saved = refused(swarms.checkpoints(swarm).await).unwrap_or_default();
+        let one = saved.get(rng.usize(..saved.len().max(1))).map(|one| CheckpointId::new(&one.id).unwrap());
+        match (rng.u8(..8), one) {
+            (0, Some(one)) => drop(refused(swarms.pin(swarm, &one, rng.bool()).await)),
+            (1, Some(one)) => {
+                let fork = new_swarm().id;
+                if refused(swarms.fork(swarm, &one, &fork, "test").await).is_some() {
+                    ids.push(fork);
+                }
+            }
+            (2, Some(one)) => {
+                refused(swarms.recover(swarm, From::Checkpoint(one), rng.bool(), "test").await);
+            }
+            (3, _) => drop(refused(swarms.recover(swarm, From::Newest, rng.bool(), "test").await)),
+            (4, _) => {
+                let keep = Duration::from_secs(rng.u64(..3) * 600);
+                let retention = Retention { all_for: keep, then_one_each: keep * 2 };
+                refused(swarms.prune(swarm, retention).await);
+            }
+            (5, _) => drop(refused(swarms.remove(swarm).await)),
+            _ => {
+                let full = rng.u8(..4) == 0;
+                let options = CheckpointOptions { full, ..CheckpointOptions::default() };
+                refused(swarms.checkpoint(swarm, &options, "test").await);
+            }
+        }
     }
 
     /// At rest every note is applied, and who is gone is removed. What the indexes hold then, and after a rebuild from nothing.

@@ -3,7 +3,7 @@
 //!
 //! `KEYPLANE_SEED=7` repeats one run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use keyplane_swarm::state::{CheckpointOptions, Claimed, From};
@@ -30,6 +30,60 @@ fn records(place: &Place, swarm: &SwarmId) -> BTreeMap<String, Fields> {
         }
     }
     found
+}
+
+type Lists = BTreeMap<String, BTreeSet<String>>;
+
+/// What lists the records of a swarm: rosters, what can be claimed, tags, and the list of all that no roster lists.
+fn lists(place: &Place, swarm: &SwarmId) -> Lists {
+    let mut found = Lists::new();
+    for key in keys_of(place, swarm) {
+        let (_, name) = key.split_once(swarm.as_str()).unwrap();
+        let name = name.trim_start_matches(':');
+        let (family, read) = match name.split(['#', ':']).next().unwrap_or_default() {
+            family @ ("agents" | "tasks") if !name.contains(':') => (family, "HKEYS"),
+            "tag" => (name, "SMEMBERS"),
+            "records" => ("records", "SMEMBERS"),
+            "ready" => ("ready", "ZRANGE"),
+            _ => continue,
+        };
+        let range: &[&str] = if read == "ZRANGE" { &["0", "-1"] } else { &[] };
+        let members: Vec<String> = place.raw(&key, &[&[read, &key], range].concat());
+        found.entry(family.to_owned()).or_default().extend(members);
+    }
+    found
+}
+
+/// The same, as the records themselves demand it.
+fn demanded(records: &BTreeMap<String, Fields>) -> Lists {
+    let mut lists = Lists::new();
+    let mut list = |name: String, member: &str| {
+        lists.entry(name).or_default().insert(member.to_owned());
+    };
+    for (name, fields) in records {
+        let name = name.trim_start_matches(':');
+        let Some((family, id)) = name.split_once(':') else { continue };
+        match family {
+            "agents" => list(family.to_owned(), id),
+            "tasks" => {
+                list(family.to_owned(), id);
+                if fields["status"] == "pending" {
+                    list("ready".to_owned(), id);
+                }
+            }
+            _ => list("records".to_owned(), name),
+        }
+        if family == "memory" {
+            let metadata = fields.get("metadata").map_or("{}", String::as_str);
+            let metadata: serde_json::Value = serde_json::from_str(metadata).unwrap();
+            for tag in metadata["tags"].as_array().into_iter().flatten() {
+                let tag = format!("tag#{}", tag.as_str().unwrap());
+                list("records".to_owned(), &tag);
+                list(tag, id);
+            }
+        }
+    }
+    lists
 }
 
 /// What is of the moment, or counts changes: that grows, and is not compared.
@@ -118,7 +172,9 @@ async fn what_was_saved_comes_back_as_it_was() {
             swarms.checkpoint(swarm, &CheckpointOptions::default(), "test").await.unwrap();
             lose(place, swarm);
             swarms.recover(swarm, From::Newest, false, "test").await.unwrap();
-            let after = without_passing(records(place, swarm));
+            let after = records(place, swarm);
+            assert_eq!(lists(place, swarm), demanded(&after), "KEYPLANE_SEED={seed} {swarm}");
+            let after = without_passing(after);
             let expected = recovered(without_passing(before));
             assert_eq!(after, expected, "KEYPLANE_SEED={seed} {swarm}");
             for (name, fields) in expected {
