@@ -2,7 +2,7 @@
 -- keys: watcher_lock_fence(r) tip(w) applied(w) stage(rw) pending(rw) inflight(w) finalized(w) finalized_index(rw)
 --   seq(w) due(rw) offered(w) inputs(rw) stats(rw) events(w) payload(rw)...
 -- args: fence, commits, node, most_events, ttl(payload), height, slot, block, changes, forget, base, plan...
--- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payload", hash}
+-- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payloads", {hash, ...}}
 -- repeat: safe
 
 local call = redis.call
@@ -19,7 +19,9 @@ local trims = tonumber(ARGV[after_moves])
 -- Conditions first: a script that has written cannot take it back.
 if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
 if (call('HGET', KEYS[13], 'commits') or '0') ~= ARGV[2] then return {'changed'} end
-local payloads, txs = {}, {}
+-- No era, no bytes: what a record holds of a transaction whose bytes are nowhere. It is kept in records alone.
+local GONE = '\130\0\64'
+local payloads, txs, missing = {}, {}, {}
 for i = 1, moves do
   local at = first + (i - 1) * MOVE
   local from = ARGV[at + 2] .. ' '
@@ -28,13 +30,17 @@ for i = 1, moves do
   local payload = ARGV[at + 8]
   if payload == '' then
     payload = call('GET', KEYS[14 + i])
-    if not payload then return {'payload', ARGV[at + 1]} end
+    if not payload then missing[#missing + 1] = ARGV[at + 1] end
+  elseif payload == GONE and call('EXISTS', KEYS[14 + i]) == 1 then
+    -- Somebody has sent it again meanwhile.
+    return {'changed'}
   end
   payloads[i], txs[i] = payload, string.sub(entry, #from + 1)
 end
 for i = after_moves + 1 + trims, #ARGV do
   if call('HEXISTS', KEYS[4], ARGV[i]) == 1 then return {'changed'} end
 end
+if #missing > 0 then return {'payloads', missing} end
 
 local time = now()
 local add = {}
@@ -103,7 +109,7 @@ for i = 1, moves do
   local raw, hash = ARGV[at], ARGV[at + 1]
   local from, to = string.match(ARGV[at + 2], '^%a+'), string.match(ARGV[at + 3], '^%a+')
   local before, behind, reason, payload = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], KEYS[14 + i]
-  if ARGV[at + 8] ~= '' then call('SET', payload, ARGV[at + 8]) end
+  if ARGV[at + 8] ~= '' and ARGV[at + 8] ~= GONE then call('SET', payload, ARGV[at + 8]) end
 
   if from == 'pending' then
     out[raw] = true
