@@ -10,7 +10,8 @@ local call = redis.call
 -- include: stage.lua
 -- include: pending.lua
 
--- plan: a number of moves, nine values for each; a number of trims, a hash for each; hashes that nobody knows.
+-- plan: a number of moves, nine values for each; a number of trims, a hash and the number of an entry for each; hashes that
+-- nobody knows.
 local MOVE, first = 9, 13
 local height, moves = ARGV[6], tonumber(ARGV[12])
 local after_moves = first + moves * MOVE
@@ -37,7 +38,7 @@ for i = 1, moves do
   end
   payloads[i], txs[i] = payload, string.sub(entry, #from + 1)
 end
-for i = after_moves + 1 + trims, #ARGV do
+for i = after_moves + 1 + 2 * trims, #ARGV do
   if call('HEXISTS', KEYS[4], ARGV[i]) == 1 then return {'changed'} end
 end
 if #missing > 0 then return {'payloads', missing} end
@@ -147,12 +148,18 @@ for i = #back, 1, -1 do
 end
 
 for i = 1, trims do
-  local hash = ARGV[after_moves + i]
-  local seq = strike(hash)
-  if seq then call('HSET', KEYS[13], 'trimmed_to', seq) end
-  if final[string.match(call('HGET', KEYS[4], hash) or '', '^%a+')] then
-    call('HDEL', KEYS[4], hash)
-    call('DEL', KEYS[14 + moves + i])
+  local hash, seq = ARGV[after_moves + 2 * i - 1], ARGV[after_moves + 2 * i]
+  local newest = call('HGET', KEYS[8], hash)
+  -- Without a number it was finished above.
+  if seq == '' then seq = newest end
+  call('ZREMRANGEBYSCORE', KEYS[7], seq, seq)
+  call('HSET', KEYS[13], 'trimmed_to', seq)
+  if not newest or newest == seq then
+    call('HDEL', KEYS[8], hash)
+    if final[string.match(call('HGET', KEYS[4], hash) or '', '^%a+')] then
+      call('HDEL', KEYS[4], hash)
+      call('DEL', KEYS[14 + moves + i])
+    end
   end
 end
 

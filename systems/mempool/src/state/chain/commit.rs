@@ -1,15 +1,16 @@
 //! Carrying out a step: what the script is given, and what it is brought when it asks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use keyplane_key::Arg;
 use keyplane_kit::Fence;
 use keyplane_store::{Reply, read_reply};
 
 use super::{MOST_DUE, Outcome, Step, View};
-use crate::model::{FinalizedEntry, InflightRecord, Move, Payload, TxHash};
+use crate::model::{self, InflightRecord, Move, Payload, Trim, TxHash};
 use crate::scripts;
 use crate::state::error::{ConfirmError, ReadError};
+use crate::state::read::{Finished, finished};
 use crate::state::{Inner, Pool};
 
 /// Payloads that the script did not find, from records; [`Payload::gone`] if they are nowhere.
@@ -59,11 +60,12 @@ impl Pool {
         fence: &Fence,
         view: &View,
         step: &Step,
-        trims: &[TxHash],
+        trims: &[Trim],
         brought: &Brought,
     ) -> Result<(String, Option<Reply>), ConfirmError> {
         let Inner { watcher, names, id, most_events, .. } = &*self.0;
-        let payloads = names.payloads(step.moves.iter().map(|one| &one.tx).chain(trims));
+        let payloads =
+            names.payloads(step.moves.iter().map(|one| &one.tx).chain(trims.iter().map(|trim| &trim.tx)));
         let text = |value: Option<String>| Arg::from(value.unwrap_or_default());
         let applied = step.applied.as_ref().map(|applied| serde_json::to_string(applied).unwrap_or_default());
         let tip = step.tip.or(view.tip);
@@ -104,28 +106,27 @@ impl Pool {
     }
 
     /// The oldest finished ones, if this step makes them too many. They go in the same step.
-    async fn trims(&self, view: &View, moves: &[Move]) -> Result<Vec<TxHash>, ConfirmError> {
+    async fn trims(&self, view: &View, moves: &[Move]) -> Result<Vec<Trim>, ConfirmError> {
         let Inner { watcher, names, settings, .. } = &*self.0;
         let added = moves.iter().filter(|one| one.to.stage.is_final()).count() as u64;
-        let struck: HashSet<TxHash> =
-            moves.iter().filter(|one| one.from.stage.is_final()).map(|one| one.tx).collect();
-        let after = (view.finalized + added).saturating_sub(struck.len() as u64);
-        let over = after.saturating_sub(settings.max_finalized).min(MOST_DUE as u64);
+        if view.finalized + added <= settings.max_finalized {
+            return Ok(Vec::new());
+        }
+        let replaced: Vec<String> = model::replaced(moves).iter().map(ToString::to_string).collect();
+        let old = match replaced.is_empty() {
+            true => 0,
+            false => watcher.run(names.finalized_index.hmget(&replaced)).await?.iter().flatten().count(),
+        };
+        let after = (view.finalized + added).saturating_sub(old as u64);
+        let over = after.saturating_sub(settings.max_finalized).min(MOST_DUE as u64) as usize;
         if over == 0 {
             return Ok(Vec::new());
         }
-        // Some of the oldest may be among those that this step takes out anyhow.
         let oldest =
-            watcher.run(names.finalized.zrange(0, (over as usize + struck.len()) as i64 - 1)).await?;
-        let mut trims = Vec::with_capacity(over as usize);
-        for entry in oldest {
-            let entry =
-                FinalizedEntry::from_cbor(&entry).map_err(ReadError::record("finalized", "an entry"))?;
-            if !struck.contains(&entry.hash) && trims.len() < over as usize {
-                trims.push(entry.hash);
-            }
-        }
-        Ok(trims)
+            watcher.run(names.finalized.zrange_with_scores(0, (over + old) as i64 - 1)).await?.into_iter();
+        let log: Vec<Finished> = oldest.map(finished).collect::<Result<_, _>>()?;
+        let log: Vec<(TxHash, u64)> = log.iter().map(|item| (item.entry.hash, item.seq)).collect();
+        Ok(model::trim(over, &log, moves))
     }
 
     /// The bytes of a transaction whose payload is gone, from its record or its finished entry.
@@ -145,7 +146,7 @@ impl Pool {
 }
 
 /// The plan as the script reads it.
-fn plan(step: &Step, height: Option<u64>, trims: &[TxHash], brought: &Brought) -> Vec<Arg<'static>> {
+fn plan(step: &Step, height: Option<u64>, trims: &[Trim], brought: &Brought) -> Vec<Arg<'static>> {
     let mut plan: Vec<Arg<'static>> = vec![step.moves.len().into()];
     for one in &step.moves {
         let (before, behind) = one.frame(height);
@@ -165,7 +166,10 @@ fn plan(step: &Step, height: Option<u64>, trims: &[TxHash], brought: &Brought) -
         plan.push(brought.map(Payload::to_cbor).unwrap_or_default().into());
     }
     plan.push(trims.len().into());
-    plan.extend(trims.iter().map(|hash| Arg::from(hash.to_string())));
+    for trim in trims {
+        plan.push(trim.tx.to_string().into());
+        plan.push(trim.seq.map_or_else(String::new, |seq| seq.to_string()).into());
+    }
     plan.extend(step.unknown.iter().map(|hash| Arg::from(hash.to_string())));
     plan
 }
