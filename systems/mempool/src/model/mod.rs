@@ -12,6 +12,7 @@ mod plan;
 mod record;
 mod stage;
 mod status;
+mod trim;
 mod tx;
 mod window;
 
@@ -26,5 +27,6 @@ pub use plan::{
 pub use record::{FinalizedEntry, InflightRecord, Payload, RecordError};
 pub use stage::Stage;
 pub use status::Status;
+pub(crate) use trim::{Trim, replaced, trim};
 pub use tx::{Input, Tx, TxError};
 pub use window::{Catch, Window};

@@ -62,6 +62,8 @@ pub enum Reason {
     Undo,
     /// It waited too long.
     Age,
+    /// It waited too long, and its bytes were gone: it could not have been offered.
+    Lost,
 }
 
 impl Reason {
@@ -75,7 +77,13 @@ impl Reason {
             Self::Missed => "missed",
             Self::Undo => "undo",
             Self::Age => "age",
+            Self::Lost => "lost",
         }
+    }
+
+    /// The same for one whose bytes are gone. A block does not need them.
+    pub(crate) fn without_bytes(self) -> Self {
+        if self == Self::Age { Self::Lost } else { self }
     }
 }
 

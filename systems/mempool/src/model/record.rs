@@ -47,7 +47,7 @@ pub struct InflightRecord {
     pub stage: Stage,
     /// As of the last change of stage.
     pub confirmations: u32,
-    /// Its bytes.
+    /// Its bytes; none if they were gone when it moved.
     pub payload: Payload,
     /// The block that holds it.
     pub confirmed_at: Option<Point>,
@@ -69,7 +69,7 @@ pub struct FinalizedEntry {
     pub non_confirmations: u32,
     /// The block that holds it.
     pub confirmed_at: Option<Point>,
-    /// Its bytes.
+    /// Its bytes; none if they were gone when it moved.
     pub payload: Payload,
 }
 
@@ -77,6 +77,18 @@ const INFLIGHT: [Stage; 3] = [Stage::Propagated, Stage::Acknowledged, Stage::Con
 const FINISHED: [Stage; 2] = [Stage::Finalized, Stage::Dropped];
 
 impl Payload {
+    /// What a record holds of a transaction whose bytes are gone from the store: no era, no bytes. As CBOR it is `82 00 40`.
+    #[must_use]
+    pub fn gone() -> Self {
+        Self { era: 0, bytes: Vec::new() }
+    }
+
+    /// Whether the bytes are gone: every transaction has some.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// As it is stored.
     #[must_use]
     pub fn to_cbor(&self) -> Vec<u8> {
@@ -261,6 +273,8 @@ mod tests {
     #[test]
     fn records_are_those_of_the_original() {
         assert_eq!(hex::encode(payload().to_cbor()), "82074584a0a0f5f6");
+        // A script knows it by these bytes.
+        assert_eq!(hex::encode(Payload::gone().to_cbor()), "820040");
         let (before, behind) = frame_inflight(Stage::Propagated, 0, None, 1);
         let record = [before, payload().to_cbor(), behind].concat();
         assert_eq!(hex::encode(&record), "858200800082074584a0a0f5f6f601");

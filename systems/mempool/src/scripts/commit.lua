@@ -2,7 +2,7 @@
 -- keys: watcher_lock_fence(r) tip(w) applied(w) stage(rw) pending(rw) inflight(w) finalized(w) finalized_index(rw)
 --   seq(w) due(rw) offered(w) inputs(rw) stats(rw) events(w) payload(rw)...
 -- args: fence, commits, node, most_events, ttl(payload), height, slot, block, changes, forget, base, plan...
--- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payload", hash}
+-- returns: {"ok", due left} | {"fenced"} | {"changed"} | {"payloads", {hash, ...}}
 -- repeat: safe
 
 local call = redis.call
@@ -10,7 +10,8 @@ local call = redis.call
 -- include: stage.lua
 -- include: pending.lua
 
--- plan: a number of moves, nine values for each; a number of trims, a hash for each; hashes that nobody knows.
+-- plan: a number of moves, nine values for each; a number of trims, a hash and the number of an entry for each; hashes that
+-- nobody knows.
 local MOVE, first = 9, 13
 local height, moves = ARGV[6], tonumber(ARGV[12])
 local after_moves = first + moves * MOVE
@@ -19,7 +20,9 @@ local trims = tonumber(ARGV[after_moves])
 -- Conditions first: a script that has written cannot take it back.
 if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
 if (call('HGET', KEYS[13], 'commits') or '0') ~= ARGV[2] then return {'changed'} end
-local payloads, txs = {}, {}
+-- No era, no bytes: what a record holds of a transaction whose bytes are nowhere. It is kept in records alone.
+local GONE = '\130\0\64'
+local payloads, txs, missing = {}, {}, {}
 for i = 1, moves do
   local at = first + (i - 1) * MOVE
   local from = ARGV[at + 2] .. ' '
@@ -28,13 +31,17 @@ for i = 1, moves do
   local payload = ARGV[at + 8]
   if payload == '' then
     payload = call('GET', KEYS[14 + i])
-    if not payload then return {'payload', ARGV[at + 1]} end
+    if not payload then missing[#missing + 1] = ARGV[at + 1] end
+  elseif payload == GONE and call('EXISTS', KEYS[14 + i]) == 1 then
+    -- Somebody has sent it again meanwhile.
+    return {'changed'}
   end
   payloads[i], txs[i] = payload, string.sub(entry, #from + 1)
 end
-for i = after_moves + 1 + trims, #ARGV do
+for i = after_moves + 1 + 2 * trims, #ARGV do
   if call('HEXISTS', KEYS[4], ARGV[i]) == 1 then return {'changed'} end
 end
+if #missing > 0 then return {'payloads', missing} end
 
 local time = now()
 local add = {}
@@ -103,7 +110,7 @@ for i = 1, moves do
   local raw, hash = ARGV[at], ARGV[at + 1]
   local from, to = string.match(ARGV[at + 2], '^%a+'), string.match(ARGV[at + 3], '^%a+')
   local before, behind, reason, payload = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], KEYS[14 + i]
-  if ARGV[at + 8] ~= '' then call('SET', payload, ARGV[at + 8]) end
+  if ARGV[at + 8] ~= '' and ARGV[at + 8] ~= GONE then call('SET', payload, ARGV[at + 8]) end
 
   if from == 'pending' then
     out[raw] = true
@@ -141,12 +148,18 @@ for i = #back, 1, -1 do
 end
 
 for i = 1, trims do
-  local hash = ARGV[after_moves + i]
-  local seq = strike(hash)
-  if seq then call('HSET', KEYS[13], 'trimmed_to', seq) end
-  if final[string.match(call('HGET', KEYS[4], hash) or '', '^%a+')] then
-    call('HDEL', KEYS[4], hash)
-    call('DEL', KEYS[14 + moves + i])
+  local hash, seq = ARGV[after_moves + 2 * i - 1], ARGV[after_moves + 2 * i]
+  local newest = call('HGET', KEYS[8], hash)
+  -- Without a number it was finished above.
+  if seq == '' then seq = newest end
+  call('ZREMRANGEBYSCORE', KEYS[7], seq, seq)
+  call('HSET', KEYS[13], 'trimmed_to', seq)
+  if not newest or newest == seq then
+    call('HDEL', KEYS[8], hash)
+    if final[string.match(call('HGET', KEYS[4], hash) or '', '^%a+')] then
+      call('HDEL', KEYS[4], hash)
+      call('DEL', KEYS[14 + moves + i])
+    end
   end
 end
 

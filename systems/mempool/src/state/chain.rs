@@ -5,16 +5,14 @@ use std::collections::{HashMap, HashSet};
 
 use keyplane_key::Arg;
 use keyplane_kit::Fence;
-use keyplane_store::Reply;
 
 use super::error::{ConfirmError, ReadError};
 use super::read::entry;
 use super::{Inner, Pool};
-use crate::model::{
-    self, Applied, Block, ChainEvent, Due, FinalizedEntry, InflightRecord, Known, Move, Payload, Point,
-    TxHash,
-};
+use crate::model::{self, Applied, Block, ChainEvent, Due, Known, Move, Point, TxHash};
 use crate::scripts;
+
+mod commit;
 
 /// As far back as the chain can be undone.
 const DEEPEST: u64 = 2160;
@@ -410,123 +408,6 @@ impl Pool {
         }
         Ok(view)
     }
-
-    /// Carries out a step, all of it or nothing.
-    pub(super) async fn commit(
-        &self,
-        fence: &Fence,
-        view: &View,
-        step: &Step,
-    ) -> Result<Outcome, ConfirmError> {
-        let trims = self.trims(view, &step.moves).await?;
-        let mut brought: HashMap<TxHash, Payload> = HashMap::new();
-        loop {
-            match self.run_commit(fence, view, step, &trims, &brought).await? {
-                (word, _) if word == "fenced" => return Err(ConfirmError::Fenced),
-                (word, Some(Reply::Bytes(hash))) if word == "payload" => {
-                    let text = String::from_utf8_lossy(&hash).into_owned();
-                    let hash = text.parse().map_err(|error| ReadError::damaged("stage", text, &error))?;
-                    let payload = self.rescue(&hash).await?;
-                    if brought.insert(hash, payload).is_some() {
-                        return Err(ConfirmError::PayloadGone { hash });
-                    }
-                }
-                (word, Some(Reply::Int(left))) if word == "ok" => {
-                    return Ok(Outcome::Done { due_left: u64::try_from(left).unwrap_or_default() });
-                }
-                _ => return Ok(Outcome::Changed),
-            }
-        }
-    }
-
-    async fn run_commit(
-        &self,
-        fence: &Fence,
-        view: &View,
-        step: &Step,
-        trims: &[TxHash],
-        brought: &HashMap<TxHash, Payload>,
-    ) -> Result<(String, Option<Reply>), ConfirmError> {
-        let Inner { watcher, names, id, most_events, .. } = &*self.0;
-        let payloads = names.payloads(step.moves.iter().map(|one| &one.tx).chain(trims));
-        let text = |value: Option<String>| Arg::from(value.unwrap_or_default());
-        let applied = step.applied.as_ref().map(|applied| serde_json::to_string(applied).unwrap_or_default());
-        let tip = step.tip.or(view.tip);
-        let call = scripts::Commit {
-            watcher_lock_fence: fence.key(),
-            tip: &names.tip,
-            applied: &names.applied,
-            stage: &names.stage,
-            pending: &names.pending,
-            inflight: &names.inflight,
-            finalized: &names.finalized,
-            finalized_index: &names.finalized_index,
-            seq: &names.seq,
-            due: &names.due,
-            offered: &names.offered,
-            inputs: &names.inputs,
-            stats: &names.stats,
-            events: &names.events,
-            payload: payloads.iter().collect(),
-            fence: fence.into(),
-            commits: view.commits.into(),
-            node: id.into(),
-            most_events: (*most_events).into(),
-            height: text(tip.map(|tip| tip.height.to_string())),
-            slot: text(step.tip.map(|tip| tip.point.slot.to_string())),
-            block: text(step.tip.map(|tip| tip.point.hash.to_string())),
-            changes: text(applied),
-            forget: text(step.forget.map(|height| height.to_string())),
-            base: text(
-                step.tip.filter(|_| step.is_first).map(|tip| tip.height.saturating_sub(1).to_string()),
-            ),
-            plan: plan(step, tip.map(|tip| tip.height), trims, brought),
-        };
-        let mut told: Vec<Reply> = watcher.call(call).await?;
-        let second = (told.len() > 1).then(|| told.remove(1));
-        let word = told.pop().map(keyplane_store::read_reply::<String>).transpose();
-        Ok((word.ok().flatten().unwrap_or_default(), second))
-    }
-
-    /// The oldest finished ones, if this step makes them too many. They go in the same step.
-    async fn trims(&self, view: &View, moves: &[Move]) -> Result<Vec<TxHash>, ConfirmError> {
-        let Inner { watcher, names, settings, .. } = &*self.0;
-        let added = moves.iter().filter(|one| one.to.stage.is_final()).count() as u64;
-        let struck: HashSet<TxHash> =
-            moves.iter().filter(|one| one.from.stage.is_final()).map(|one| one.tx).collect();
-        let after = (view.finalized + added).saturating_sub(struck.len() as u64);
-        let over = after.saturating_sub(settings.max_finalized).min(MOST_DUE as u64);
-        if over == 0 {
-            return Ok(Vec::new());
-        }
-        // Some of the oldest may be among those that this step takes out anyhow.
-        let oldest =
-            watcher.run(names.finalized.zrange(0, (over as usize + struck.len()) as i64 - 1)).await?;
-        let mut trims = Vec::with_capacity(over as usize);
-        for entry in oldest {
-            let entry =
-                FinalizedEntry::from_cbor(&entry).map_err(ReadError::record("finalized", "an entry"))?;
-            if !struck.contains(&entry.hash) && trims.len() < over as usize {
-                trims.push(entry.hash);
-            }
-        }
-        Ok(trims)
-    }
-
-    /// The bytes of a transaction whose payload is gone, from its record.
-    async fn rescue(&self, hash: &TxHash) -> Result<Payload, ConfirmError> {
-        let Inner { watcher, names, .. } = &*self.0;
-        if let Some(record) = watcher.run(names.inflight.hget(hash.bytes())).await? {
-            let record = InflightRecord::from_cbor(&record)
-                .map_err(ReadError::record("inflight", hash.to_string()))?;
-            return Ok(record.payload);
-        }
-        let seq = watcher.run(names.finalized_index.hget(hash.to_string()).reading::<Option<u64>>()).await?;
-        let Some(seq) = seq else { return Err(ConfirmError::PayloadGone { hash: *hash }) };
-        let page = self.dump_finalized(seq, 1).await?;
-        let entry = page.items.into_iter().find(|item| item.entry.hash == *hash);
-        entry.map(|item| item.entry.payload).ok_or(ConfirmError::PayloadGone { hash: *hash })
-    }
 }
 
 /// Blocks that are read at once.
@@ -536,32 +417,6 @@ const PAGE: usize = 64;
 fn due_beside(due: &[(Due, Known)], moves: &[Move]) -> Vec<(Due, Known)> {
     let moved: HashSet<TxHash> = moves.iter().map(|one| one.tx).collect();
     due.iter().filter(|(due, _)| !moved.contains(&due.tx())).copied().collect()
-}
-
-/// The plan as the script reads it.
-fn plan(
-    step: &Step,
-    height: Option<u64>,
-    trims: &[TxHash],
-    brought: &HashMap<TxHash, Payload>,
-) -> Vec<Arg<'static>> {
-    let mut plan: Vec<Arg<'static>> = vec![step.moves.len().into()];
-    for one in &step.moves {
-        let (before, behind) = one.frame(height);
-        plan.push(one.tx.bytes().to_vec().into());
-        plan.push(one.tx.to_string().into());
-        plan.push(one.from.to_string().into());
-        plan.push(one.to.to_string().into());
-        plan.push(one.due.map_or_else(String::new, |due| due.to_string()).into());
-        plan.push(before.into());
-        plan.push(behind.into());
-        plan.push(one.reason.word().into());
-        plan.push(brought.get(&one.tx).map(Payload::to_cbor).unwrap_or_default().into());
-    }
-    plan.push(trims.len().into());
-    plan.extend(trims.iter().map(|hash| Arg::from(hash.to_string())));
-    plan.extend(step.unknown.iter().map(|hash| Arg::from(hash.to_string())));
-    plan
 }
 
 fn tip(fields: &[Option<String>]) -> Result<Option<Tip>, ReadError> {

@@ -142,12 +142,6 @@ pub enum ConfirmError {
         /// How often it was tried.
         times: usize,
     },
-    /// A transaction's bytes are nowhere in the store.
-    #[error("the bytes of {hash} are gone from the store")]
-    PayloadGone {
-        /// Which one.
-        hash: TxHash,
-    },
     /// The store failed, or holds what does not belong there. Trying again is safe: a step is carried out once.
     #[error(transparent)]
     Read(#[from] ReadError),

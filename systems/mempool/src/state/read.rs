@@ -191,7 +191,7 @@ impl Pool {
     }
 }
 
-fn finished((entry, seq): (Vec<u8>, f64)) -> Result<Finished, ReadError> {
+pub(super) fn finished((entry, seq): (Vec<u8>, f64)) -> Result<Finished, ReadError> {
     let entry =
         FinalizedEntry::from_cbor(&entry).map_err(ReadError::record("finalized", format!("number {seq}")))?;
     Ok(Finished { seq: seq as u64, entry })

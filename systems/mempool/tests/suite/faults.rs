@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use keyplane_kit::events::Position;
-use keyplane_mempool::state::{ConfirmError, Confirmed, ReceiveError, Received};
+use keyplane_mempool::state::{Change, ConfirmError, Confirmed, ReceiveError, Received};
 use keyplane_mempool::{ChainEvent, Stage};
 use keyplane_testing::{Place, every_store};
 
@@ -68,6 +68,92 @@ async fn sending_it_again_brings_lost_bytes_back(place: Place) {
     assert_eq!(pool.receive(&tx).await.unwrap(), Received::Restored { stage: Stage::Pending });
     assert_eq!(pool.mark_inflight(&[tx.hash]).await.unwrap().moved, [tx.hash]);
     assert_eq!(pool.find_inflight(&tx.hash).await.unwrap().unwrap().payload, tx.payload);
+}
+
+/// F3 once more: the chain has it, with its bytes or without. One that is stuck must not hold up the blocks behind it.
+#[every_store(except(unix, tls))]
+async fn a_block_with_one_whose_bytes_are_gone_is_applied(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let (waits, offered) = (received(&watcher.pool).await, watcher.acknowledged().await);
+    let below = block_on(None, &[]);
+    watcher.apply(&below).await;
+    let key = payload_key(&place, &waits);
+    place.raw::<i64>(&key, &["DEL", &key]);
+
+    let mut tip = block_on(Some(&below), &[waits, offered]);
+    watcher.apply(&tip).await;
+    for tx in [waits, offered] {
+        assert_eq!(status(&watcher.pool, &tx).await.confirmed_at, Some(tip.point));
+    }
+    let record = watcher.pool.find_inflight(&waits).await.unwrap().unwrap();
+    assert!(record.payload.is_gone(), "nobody makes bytes up");
+
+    // An undo gives it back, still without: it is offered to nobody, and whoever sends it again brings them.
+    watcher.back_to(&below).await;
+    assert_eq!(place.raw::<i64>(&key, &["EXISTS", &key]), 0);
+    let marked = watcher.pool.mark_inflight(&[waits, offered]).await.unwrap();
+    assert_eq!((marked.moved, marked.without_payload), (vec![offered], vec![waits]));
+
+    tip = block_on(Some(&below), &[waits, offered]);
+    watcher.apply(&tip).await;
+    for _ in 0..5 {
+        tip = block_on(Some(&tip), &[]);
+        watcher.apply(&tip).await;
+    }
+    for tx in [waits, offered] {
+        assert_eq!(stage(&watcher.pool, &tx).await, Some(Stage::Finalized));
+    }
+}
+
+/// The same with all of them, as after an eviction: at any stage, and the bytes of those that are on their way are in the records.
+#[every_store(except(unix, tls))]
+async fn a_pool_whose_payloads_are_all_gone_goes_on(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let mut txs = Vec::new();
+    for _ in 0..300 {
+        txs.push(received(&watcher.pool).await);
+    }
+    watcher.pool.mark_inflight(&txs[200..]).await.unwrap();
+    let one = block_on(None, &txs[250..]);
+    watcher.apply(&one).await;
+    for tx in &txs {
+        let key = payload_key(&place, tx);
+        place.raw::<i64>(&key, &["DEL", &key]);
+    }
+    let mut tip = block_on(Some(&one), &txs[..250]);
+    watcher.apply(&tip).await;
+    for _ in 0..5 {
+        tip = block_on(Some(&tip), &[]);
+        watcher.apply(&tip).await;
+    }
+    let page = watcher.pool.dump_finalized(0, 1000).await.unwrap();
+    let gone = page.items.iter().filter(|item| item.entry.payload.is_gone()).count();
+    assert_eq!((page.items.len(), gone), (300, 200));
+}
+
+/// What is too old is given up also without its bytes, and holds up nobody behind it. The event says what was missing.
+#[every_store(except(unix, tls))]
+async fn one_whose_bytes_are_gone_is_given_up_in_its_turn(place: Place) {
+    let mut settings = settings();
+    settings.limits.age = std::time::Duration::from_secs(3600);
+    let watcher = Watcher::of(crate::setup::node_with(&place, settings).await).await;
+    let stages = keyplane_mempool::keys::Keyspace::new(naming(&place)).unwrap().stage();
+    let mut txs = Vec::new();
+    for _ in 0..3 {
+        let tx = received(&watcher.pool).await;
+        // Received long ago.
+        let old = format!("pending 1 0 - 1000 100 {tx}#1");
+        place.raw::<i64>(stages.as_str(), &["HSET", stages.as_str(), &tx.to_string(), &old]);
+        txs.push(tx);
+    }
+    let key = payload_key(&place, &txs[1]);
+    place.raw::<i64>(&key, &["DEL", &key]);
+    assert_eq!(watcher.pool.expire(watcher.fence()).await.unwrap(), 3);
+    assert_eq!(finished(&watcher.pool).await, txs.iter().map(|tx| (*tx, Stage::Dropped)).collect::<Vec<_>>());
+    let events = watcher.pool.events().read(Position::Beginning, 100).await.unwrap().events;
+    let reasons: Vec<String> = events[3..].iter().map(|event| Change::read(event).unwrap().reason).collect();
+    assert_eq!(reasons, ["age", "lost", "age"]);
+    assert_eq!(queue(&watcher.pool).await, []);
 }
 
 /// F4: the payload is gone when its block is undone; the record still has it.

@@ -12,3 +12,4 @@ mod peers;
 mod recorded;
 mod setup;
 mod timed;
+mod trimmed;
