@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::head::Head;
 use crate::model::TxHash;
 use crate::ports::{Answer, Away, Peer};
 use crate::state::{Pool, ReadError};
@@ -26,7 +27,7 @@ const SELDOM: Duration = Duration::from_secs(10);
 
 /// Offers what waits to a peer, until it is told to stop. What it has begun it brings to an end.
 pub async fn propagate<P: Peer>(pool: Pool, peer: P, mut stop: watch::Receiver<bool>) {
-    let mut link = Link { pool, peer, is_up: false, was_up: false, pause: AGAIN };
+    let mut link = Link { pool, peer, head: Head::default(), is_up: false, was_up: false, pause: AGAIN };
     while !*stop.borrow() {
         let pause = link.step().await;
         tokio::select! {
@@ -42,6 +43,7 @@ pub async fn propagate<P: Peer>(pool: Pool, peer: P, mut stop: watch::Receiver<b
 struct Link<P> {
     pool: Pool,
     peer: P,
+    head: Head,
     is_up: bool,
     was_up: bool,
     /// Before the next attempt to reach it.
@@ -63,7 +65,7 @@ impl<P: Peer> Link<P> {
         }
         // On the first connection of this node the others may have offered everything already.
         let again = !self.is_up && self.was_up;
-        match round(&self.pool, &self.peer, again).await {
+        match self.round(again).await {
             Ok(offered) => {
                 (self.is_up, self.was_up, self.pause) = (true, true, AGAIN);
                 if offered == 0 { IDLE } else { Duration::ZERO }
@@ -81,6 +83,37 @@ impl<P: Peer> Link<P> {
             }
         }
     }
+
+    /// Offers some: how many.
+    async fn round(&mut self, again: bool) -> Result<usize, Broken> {
+        self.head.take_out(&self.pool).await?;
+        let (pool, peer) = (&self.pool, &self.peer);
+        let offers = pool.claim(peer.name(), BATCH, again).await?;
+        let (mut taken, mut answered) = (Vec::new(), Vec::new());
+        let mut away = None;
+        for offer in &offers {
+            match peer.offer(offer).await {
+                Ok(Answer::Taken) => {
+                    taken.push(offer.hash);
+                    answered.push(offer.hash);
+                }
+                Ok(Answer::Refused(why)) => {
+                    tracing::warn!(node_id = pool.node_id(), peer = %peer.name(), tx = %offer.hash, why, "refused by the peer");
+                    answered.push(offer.hash);
+                }
+                Err(error) => {
+                    away = Some(error);
+                    break;
+                }
+            }
+        }
+        let open: Vec<TxHash> = offers.iter().skip(answered.len()).map(|offer| offer.hash).collect();
+        // Acknowledged first: a claim that is left runs out, and the peer is asked once more.
+        pool.mark_acknowledged(&taken).await?;
+        pool.answered(peer.name(), &answered).await?;
+        pool.give_back(peer.name(), &open).await?;
+        away.map_or(Ok(offers.len()), |error| Err(Broken::Peer(error)))
+    }
 }
 
 /// Why a round ended early.
@@ -93,36 +126,4 @@ impl<E: Into<ReadError>> From<E> for Broken {
     fn from(error: E) -> Self {
         Self::Store(error.into())
     }
-}
-
-/// Offers some: how many.
-async fn round<P: Peer>(pool: &Pool, peer: &P, again: bool) -> Result<usize, Broken> {
-    let pending = pool.peek_pending(BATCH).await?;
-    let waiting: Vec<TxHash> = pending.iter().map(|pending| pending.hash).collect();
-    pool.mark_inflight(&waiting).await?;
-    let offers = pool.claim(peer.name(), BATCH, again).await?;
-    let (mut taken, mut answered) = (Vec::new(), Vec::new());
-    let mut away = None;
-    for offer in &offers {
-        match peer.offer(offer).await {
-            Ok(Answer::Taken) => {
-                taken.push(offer.hash);
-                answered.push(offer.hash);
-            }
-            Ok(Answer::Refused(why)) => {
-                tracing::warn!(node_id = pool.node_id(), peer = %peer.name(), tx = %offer.hash, why, "refused by the peer");
-                answered.push(offer.hash);
-            }
-            Err(error) => {
-                away = Some(error);
-                break;
-            }
-        }
-    }
-    let open: Vec<TxHash> = offers.iter().skip(answered.len()).map(|offer| offer.hash).collect();
-    // Acknowledged first: a claim that is left runs out, and the peer is asked once more.
-    pool.mark_acknowledged(&taken).await?;
-    pool.answered(peer.name(), &answered).await?;
-    pool.give_back(peer.name(), &open).await?;
-    away.map_or(Ok(offers.len()), |error| Err(Broken::Peer(error)))
 }

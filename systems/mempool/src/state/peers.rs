@@ -51,6 +51,17 @@ pub struct Offer {
 }
 
 impl Pool {
+    /// What stands in the queue behind so many entries. `None`: what is no hash.
+    pub(crate) async fn queued(&self, behind: u64, most: u64) -> Result<Vec<Option<TxHash>>, Error> {
+        let Inner { node, names, .. } = &*self.0;
+        let (Ok(first), Ok(last)) = (i64::try_from(behind), i64::try_from(behind.saturating_add(most)))
+        else {
+            return Ok(Vec::new());
+        };
+        let raw = node.run(names.pending.lrange(first, last - 1)).await?;
+        Ok(raw.iter().map(|raw| TxHash::from_slice(raw).ok()).collect())
+    }
+
     /// Claims what a peer is to be offered next, in the order of the queue, at most so many. `again`: the connection is a new
     /// one, and the peer may have forgotten what it was offered.
     pub async fn claim(&self, peer: &PeerName, most: u64, again: bool) -> Result<Vec<Offer>, ReadError> {

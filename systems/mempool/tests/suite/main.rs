@@ -10,5 +10,6 @@ mod limits;
 mod original;
 mod peers;
 mod recorded;
+mod relay;
 mod setup;
 mod timed;

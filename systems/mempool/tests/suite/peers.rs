@@ -1,10 +1,13 @@
 //! What is offered to whom.
 
+use std::time::Duration;
+
 use keyplane_mempool::state::{Pool, ReadError};
 use keyplane_mempool::{Stage, TxHash};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{Watcher, block_on, node, queue, received, stage};
+use crate::relay::Relay;
+use crate::setup::{Watcher, block_on, naming, node, queue, received, stage};
 
 /// Takes everything out of the queue: what that was.
 async fn taken_out(pool: &Pool) -> Vec<TxHash> {
@@ -95,4 +98,44 @@ async fn what_is_being_offered_to_a_peer_is_not_offered_to_it_by_another_that_fi
     // What is answered meanwhile is not offered again either: the peer had come back before it answered.
     one.answered(&"relay-1".parse().unwrap(), &all[..3]).await.unwrap();
     assert_eq!(claim(&other, "relay-1", 100).await, []);
+}
+
+/// The payload's key, as an operator would write it.
+fn payload_key(place: &Place, hash: &TxHash) -> String {
+    let keys = keyplane_mempool::keys::Keyspace::new(naming(place)).unwrap();
+    keys.payload(&keyplane_mempool::keys::Hash::new(hash.to_string()).unwrap()).as_str().to_owned()
+}
+
+#[every_store(except(unix, tls))]
+async fn what_has_lost_its_bytes_does_not_stand_in_the_way_of_what_has_not(place: Place) {
+    let pool = node(&place).await;
+    for _ in 0..70 {
+        let key = payload_key(&place, &received(&pool).await);
+        place.raw::<i64>(&key, &["DEL", &key]);
+    }
+    let mut whole = Vec::new();
+    for _ in 0..40 {
+        whole.push(received(&pool).await);
+    }
+    let relay = Relay::new();
+    let serving = relay.served_by(&pool);
+    relay.wait_for(40, Duration::from_secs(10)).await;
+    serving.end().await;
+    assert_eq!(relay.has(), whole);
+    assert_eq!(queue(&pool).await.len(), 70, "they wait for somebody who sends them again");
+}
+
+#[every_store(except(unix, tls))]
+async fn what_is_no_hash_does_not_stand_in_the_way_either(place: Place) {
+    let pool = node(&place).await;
+    let keys = keyplane_mempool::keys::Keyspace::new(naming(&place)).unwrap();
+    let pending = keys.pending().as_str().to_owned();
+    // As text, which an operator may have pushed by hand.
+    place.raw::<i64>(&pending, &["RPUSH", &pending, &"ab".repeat(32)]);
+    let tx = received(&pool).await;
+    let relay = Relay::new();
+    let serving = relay.served_by(&pool);
+    relay.wait_for(1, Duration::from_secs(10)).await;
+    serving.end().await;
+    assert_eq!(relay.has(), [tx]);
 }
