@@ -3,17 +3,18 @@
 //! - A transaction leaves the queue when a node takes it out for a peer that can be reached. From then on every peer is to be
 //!   offered it, by whichever node claims it.
 //! - A peer that does not answer is asked less and less often. What was claimed for it is given back at once. When it answers
-//!   again it is offered all that is in no block: it may have forgotten everything.
+//!   again it is offered all that is in no block: it may have forgotten everything. Once in a while it is without having been away,
+//!   for one that forgets between two offers does not say so.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::head::Head;
 use crate::model::TxHash;
 use crate::ports::{Answer, Away, Peer};
-use crate::state::{Pool, ReadError};
+use crate::state::{Claimed, Pool, ReadError};
 
 /// Claimed at once. Small: what a node that dies has claimed is late.
 const BATCH: u64 = 32;
@@ -27,7 +28,7 @@ const SELDOM: Duration = Duration::from_secs(10);
 
 /// Offers what waits to a peer, until it is told to stop. What it has begun it brings to an end.
 pub async fn propagate<P: Peer>(pool: Pool, peer: P, mut stop: watch::Receiver<bool>) {
-    let mut link = Link { pool, peer, head: Head::default(), is_up: false, was_up: false, pause: AGAIN };
+    let mut link = Link { pool, peer, head: Head::default(), is_up: false, lost: None, pause: AGAIN };
     while !*stop.borrow() {
         let pause = link.step().await;
         tokio::select! {
@@ -45,7 +46,8 @@ struct Link<P> {
     peer: P,
     head: Head,
     is_up: bool,
-    was_up: bool,
+    /// When it last did not answer; until it was begun with anew.
+    lost: Option<Instant>,
     /// Before the next attempt to reach it.
     pause: Duration,
 }
@@ -57,22 +59,21 @@ impl<P: Peer> Link<P> {
         if !self.is_up {
             if let Err(error) = self.peer.reach().await {
                 tracing::debug!(node_id, peer, %error, "the peer cannot be reached");
+                self.lost = Some(Instant::now());
                 let pause = self.pause;
                 self.pause = (pause * 2).min(SELDOM);
                 return pause;
             }
             tracing::info!(node_id, peer, "the peer is reached");
         }
-        // On the first connection of this node the others may have offered everything already.
-        let again = !self.is_up && self.was_up;
-        match self.round(again).await {
+        match self.round().await {
             Ok(offered) => {
-                (self.is_up, self.was_up, self.pause) = (true, true, AGAIN);
+                (self.is_up, self.pause) = (true, AGAIN);
                 if offered == 0 { IDLE } else { Duration::ZERO }
             }
             Err(Broken::Peer(error)) => {
                 tracing::warn!(node_id, peer, %error, "the peer is away");
-                (self.is_up, self.was_up) = (false, true);
+                (self.is_up, self.lost) = (false, Some(Instant::now()));
                 let pause = self.pause;
                 self.pause = (pause * 2).min(SELDOM);
                 pause
@@ -85,10 +86,15 @@ impl<P: Peer> Link<P> {
     }
 
     /// Offers some: how many.
-    async fn round(&mut self, again: bool) -> Result<usize, Broken> {
+    async fn round(&mut self) -> Result<usize, Broken> {
         self.head.take_out(&self.pool).await?;
         let (pool, peer) = (&self.pool, &self.peer);
-        let offers = pool.claim(peer.name(), BATCH, again).await?;
+        // On the first connection of this node the others may have offered everything already.
+        let lost = self.lost.map(|lost| lost.elapsed());
+        let Claimed { offers, is_anew } = pool.claim(peer.name(), BATCH, lost).await?;
+        if is_anew {
+            self.lost = None;
+        }
         let (mut taken, mut answered) = (Vec::new(), Vec::new());
         let mut away = None;
         for offer in &offers {

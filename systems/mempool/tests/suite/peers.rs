@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use keyplane_mempool::state::{Pool, ReadError};
+use keyplane_mempool::state::{Claimed, Pool, ReadError};
 use keyplane_mempool::{Stage, TxHash};
-use keyplane_testing::{Place, every_store};
+use keyplane_testing::{Place, VirtualEngine, every_store};
+use tokio::time::sleep;
 
-use crate::relay::Relay;
-use crate::setup::{Watcher, block_on, naming, node, queue, received, stage};
+use crate::relay::{Relay, Serving};
+use crate::setup::{Watcher, block_on, naming, node, queue, received, settings, stage};
+use crate::timed;
 
 /// Takes everything out of the queue: what that was.
 async fn taken_out(pool: &Pool) -> Vec<TxHash> {
@@ -16,15 +18,15 @@ async fn taken_out(pool: &Pool) -> Vec<TxHash> {
 }
 
 async fn claim(pool: &Pool, peer: &str, most: u64) -> Vec<TxHash> {
-    claimed(pool.claim(&peer.parse().unwrap(), most, false).await)
+    claimed(pool.claim(&peer.parse().unwrap(), most, None).await)
 }
 
 async fn claim_again(pool: &Pool, peer: &str) -> Vec<TxHash> {
-    claimed(pool.claim(&peer.parse().unwrap(), 100, true).await)
+    claimed(pool.claim(&peer.parse().unwrap(), 100, Some(Duration::ZERO)).await)
 }
 
-fn claimed(offers: Result<Vec<keyplane_mempool::state::Offer>, ReadError>) -> Vec<TxHash> {
-    offers.unwrap().iter().map(|offer| offer.hash).collect()
+fn claimed(claimed: Result<Claimed, ReadError>) -> Vec<TxHash> {
+    claimed.unwrap().offers.iter().map(|offer| offer.hash).collect()
 }
 
 #[every_store(except(unix, tls))]
@@ -138,4 +140,49 @@ async fn what_is_no_hash_does_not_stand_in_the_way_either(place: Place) {
     relay.wait_for(1, Duration::from_secs(10)).await;
     serving.end().await;
     assert_eq!(relay.has(), [tx]);
+}
+
+/// A pool in virtual time, and a peer that has taken five of its transactions.
+async fn known_to_a_peer(engine: &VirtualEngine) -> (Pool, Relay, Serving) {
+    let pool = timed::pool(engine, settings()).await;
+    let relay = Relay::new();
+    let serving = relay.served_by(&pool);
+    for _ in 0..5 {
+        received(&pool).await;
+    }
+    relay.wait_for(5, Duration::from_secs(1)).await;
+    (pool, relay, serving)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_goes_away_twice_within_seconds_is_offered_everything_twice() {
+    let engine = VirtualEngine::start(1);
+    let (pool, relay, serving) = known_to_a_peer(&engine).await;
+    for count in [6, 7] {
+        relay.desk().is_down = true;
+        received(&pool).await;
+        // It is offered the new one, and does not answer.
+        sleep(Duration::from_secs(1)).await;
+        relay.forget();
+        relay.wait_for(count, Duration::from_secs(30)).await;
+        sleep(Duration::from_secs(5)).await;
+    }
+    serving.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_forgot_everything_while_nobody_offered_it_anything_is_told_again_in_time() {
+    let engine = VirtualEngine::start(1);
+    let (pool, relay, serving) = known_to_a_peer(&engine).await;
+    let other = relay.served_by(&timed::pool(&engine, settings()).await);
+    relay.forget();
+    received(&pool).await;
+    relay.wait_for(6, Duration::from_secs(180)).await;
+    // What it has is repeated now and then, by one of the nodes.
+    let before = relay.desk().heard.len();
+    sleep(Duration::from_secs(600)).await;
+    let repeated = relay.desk().heard.len() - before;
+    assert!((6..=600).contains(&repeated), "{repeated}");
+    serving.end().await;
+    other.end().await;
 }

@@ -1,5 +1,6 @@
 //! A peer of a test: it keeps what it takes, until it forgets.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -16,6 +17,15 @@ use tokio::time::sleep;
 pub(crate) struct Desk {
     /// In the order in which it took them.
     pub(crate) has: Vec<TxHash>,
+    /// All that it was offered, also what it refused or forgot.
+    pub(crate) heard: Vec<TxHash>,
+    pub(crate) is_down: bool,
+    /// It takes a child only when it has the parent.
+    pub(crate) parents: BTreeMap<TxHash, TxHash>,
+    /// It refuses these.
+    pub(crate) dislikes: BTreeSet<TxHash>,
+    /// An answer takes so long.
+    pub(crate) takes: Duration,
 }
 
 /// One connection to it.
@@ -36,6 +46,13 @@ impl Relay {
 
     pub(crate) fn has(&self) -> Vec<TxHash> {
         self.desk().has.clone()
+    }
+
+    /// It is killed and comes back: nothing is left.
+    pub(crate) fn forget(&self) {
+        let mut desk = self.desk();
+        desk.has.clear();
+        desk.is_down = false;
     }
 
     /// A node of the pool offers to it, until the test is over.
@@ -76,11 +93,25 @@ impl Peer for Relay {
     }
 
     async fn reach(&self) -> Result<(), Away> {
-        Ok(())
+        if self.desk().is_down { Err(Away("down".to_owned())) } else { Ok(()) }
     }
 
     async fn offer(&self, tx: &Offer) -> Result<Answer, Away> {
+        let takes = self.desk().takes;
+        if !takes.is_zero() {
+            sleep(takes).await;
+        }
         let mut desk = self.desk();
+        if desk.is_down {
+            return Err(Away("down".to_owned()));
+        }
+        desk.heard.push(tx.hash);
+        if desk.dislikes.contains(&tx.hash) {
+            return Ok(Answer::Refused("not this one".to_owned()));
+        }
+        if desk.parents.get(&tx.hash).is_some_and(|parent| !desk.has.contains(parent)) {
+            return Ok(Answer::Refused("an input is unknown".to_owned()));
+        }
         if !desk.has.contains(&tx.hash) {
             desk.has.push(tx.hash);
         }
