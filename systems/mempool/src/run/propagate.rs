@@ -19,6 +19,9 @@ use crate::state::{Claimed, Pool, ReadError};
 /// Claimed at once. Small: what a node that dies has claimed is late.
 const BATCH: u64 = 32;
 
+/// Offered for so long at once, well below what a claim stands for. What is left is given back, to be claimed anew.
+const SPAN: Duration = Duration::from_secs(4);
+
 /// Between looks at an empty queue.
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -90,22 +93,19 @@ impl<P: Peer> Link<P> {
         self.head.take_out(&self.pool).await?;
         let (pool, peer) = (&self.pool, &self.peer);
         // On the first connection of this node the others may have offered everything already.
+        let begun = Instant::now();
         let lost = self.lost.map(|lost| lost.elapsed());
         let Claimed { offers, is_anew } = pool.claim(peer.name(), BATCH, lost).await?;
         if is_anew {
             self.lost = None;
         }
-        let (mut taken, mut answered) = (Vec::new(), Vec::new());
-        let mut away = None;
-        for offer in &offers {
+        let (mut taken, mut refused, mut away) = (Vec::new(), Vec::new(), None);
+        for offer in offers.iter().take_while(|_| begun.elapsed() < SPAN) {
             match peer.offer(offer).await {
-                Ok(Answer::Taken) => {
-                    taken.push(offer.hash);
-                    answered.push(offer.hash);
-                }
+                Ok(Answer::Taken) => taken.push(offer.hash),
                 Ok(Answer::Refused(why)) => {
                     tracing::warn!(node_id = pool.node_id(), peer = %peer.name(), tx = %offer.hash, why, "refused by the peer");
-                    answered.push(offer.hash);
+                    refused.push(offer.hash);
                 }
                 Err(error) => {
                     away = Some(error);
@@ -113,10 +113,12 @@ impl<P: Peer> Link<P> {
                 }
             }
         }
-        let open: Vec<TxHash> = offers.iter().skip(answered.len()).map(|offer| offer.hash).collect();
-        // Acknowledged first: a claim that is left runs out, and the peer is asked once more.
+        let answered = taken.len() + refused.len();
+        let open: Vec<TxHash> = offers.iter().skip(answered).map(|offer| offer.hash).collect();
+        // Acknowledged first: a claim that is left is taken up again, and the peer is asked once more.
         pool.mark_acknowledged(&taken).await?;
-        pool.answered(peer.name(), &answered).await?;
+        pool.answered(peer.name(), &taken).await?;
+        pool.refused(peer.name(), &refused).await?;
         pool.give_back(peer.name(), &open).await?;
         away.map_or(Ok(offers.len()), |error| Err(Broken::Peer(error)))
     }
