@@ -1,5 +1,6 @@
 //! The loops: election, the chain, peers, and a replay of a recorded one.
 
+mod head;
 mod node;
 mod propagate;
 mod replay;

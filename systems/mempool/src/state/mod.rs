@@ -30,7 +30,7 @@ pub use adopt::Adopted;
 pub use chain::{Confirmed, Tip};
 pub use changes::Change;
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
-pub use peers::{NotAPeer, Offer, PeerName};
+pub use peers::{Claimed, NotAPeer, Offer, PeerName};
 pub use pulse::{Pulse, Totals};
 pub use read::{Counts, Finished, Inflight, Page, Pending};
 pub use receive::{Limit, Received};

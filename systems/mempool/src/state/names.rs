@@ -70,6 +70,10 @@ impl Names {
         self.keyspace.claims(peer)
     }
 
+    pub(super) fn refused(&self, peer: &keys::Peer) -> Key<Zset> {
+        self.keyspace.refused(peer)
+    }
+
     pub(super) fn payloads<'h>(&self, hashes: impl IntoIterator<Item = &'h TxHash>) -> Vec<Key<Str>> {
         hashes.into_iter().map(|hash| self.payload(hash)).collect()
     }

@@ -1,8 +1,9 @@
-//! What is offered to peers. Nodes that share a pool share its peers: whatever one of them claims for a peer, no other offers it
-//! until the claim has run out.
+//! What is offered to peers. Nodes that share a pool share its peers: while one of them offers what it has claimed for a peer, no
+//! other offers that peer anything, or a child could overtake its parent.
 
 use std::time::Duration;
 
+use keyplane_key::Arg;
 use keyplane_store::Error;
 
 use super::error::ReadError;
@@ -11,11 +12,22 @@ use crate::keys;
 use crate::model::{Payload, TxHash};
 use crate::scripts;
 
-/// How long a claim stands: longer than any peer takes for an answer.
-pub(crate) const CLAIM: Duration = Duration::from_secs(30);
+/// How long a claim stands: longer than a node offers what it has claimed at once, and than any peer takes for an answer.
+const CLAIM: Duration = Duration::from_secs(15);
 
-/// All nodes find a peer back at about the same time.
-const GRACE: Duration = Duration::from_secs(30);
+/// What a peer has refused it is offered again after this, after twice and four times this, and then once in a while.
+const AFTER: Duration = Duration::from_secs(10);
+const AT_LAST: Duration = Duration::from_secs(3600);
+
+/// A peer that comes and goes is not begun with anew more often.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Between passes over what is in no block: at most, and in the life of a transaction that gets into none, in blocks.
+const PAUSE: Duration = Duration::from_secs(60);
+const PASSES: u32 = 3;
+
+/// The chain makes a block about so often.
+const BLOCK: Duration = Duration::from_secs(20);
 
 /// The name of a peer: letters, digits, `_`, `.` and `-`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,48 +62,106 @@ pub struct Offer {
     pub payload: Payload,
 }
 
+/// What a node is to offer to a peer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Claimed {
+    /// In this order.
+    pub offers: Vec<Offer>,
+    /// Since the peer was lost it was begun with anew, by this node or another. Where not, it is too early: to be asked again.
+    pub is_anew: bool,
+}
+
 impl Pool {
-    /// Claims what a peer is to be offered next, in the order of the queue, at most so many. `again`: the connection is a new
-    /// one, and the peer may have forgotten what it was offered.
-    pub async fn claim(&self, peer: &PeerName, most: u64, again: bool) -> Result<Vec<Offer>, ReadError> {
+    /// What stands in the queue behind so many entries. `None`: what is no hash.
+    pub(crate) async fn queued(&self, behind: u64, most: u64) -> Result<Vec<Option<TxHash>>, Error> {
         let Inner { node, names, .. } = &*self.0;
+        let (Ok(first), Ok(last)) = (i64::try_from(behind), i64::try_from(behind.saturating_add(most)))
+        else {
+            return Ok(Vec::new());
+        };
+        let raw = node.run(names.pending.lrange(first, last - 1)).await?;
+        Ok(raw.iter().map(|raw| TxHash::from_slice(raw).ok()).collect())
+    }
+
+    /// Claims what a peer is to be offered next, at most so many: what is new to it, in the order of the queue; and, when nothing
+    /// is, what it was offered long ago. Nothing while another node has claims. What this node has claimed before and not
+    /// answered is among it. `lost`: so long ago it did not answer, and it may have forgotten all that it was offered
+    /// until then.
+    pub async fn claim(
+        &self,
+        peer: &PeerName,
+        most: u64,
+        lost: Option<Duration>,
+    ) -> Result<Claimed, ReadError> {
+        let Inner { node, names, settings, id, .. } = &*self.0;
+        let lost = lost.map_or(String::new(), |lost| lost.as_millis().to_string());
+        let pause = (BLOCK * settings.thresholds.drop / PASSES).clamp(GRACE, PAUSE);
         let call = scripts::ClaimOffers {
             offered: &names.offered,
             peers: &names.peers,
             claims: &names.claims(&peer.0),
+            refused: &names.refused(&peer.0),
             peer: peer.0.as_str().into(),
+            node: id.into(),
             most: most.into(),
-            stands: (CLAIM.as_millis() as u64).into(),
-            again: u64::from(again).into(),
-            grace: GRACE.as_secs().into(),
+            stands: millis(CLAIM),
+            lost: lost.into(),
+            grace: millis(GRACE),
+            pause: millis(pause),
         };
-        let mut claimed: Vec<(String, f64)> = node.call(call).await?;
+        let (anew, mut claimed): (u64, Vec<(String, f64)>) = node.call(call).await?;
         claimed.sort_by(|one, other| one.1.total_cmp(&other.1));
         let texts: Vec<String> = claimed.into_iter().map(|(hash, _)| hash).collect();
         let hashes = super::read::hashes(&texts);
-        let payloads = self.payloads(&hashes).await?;
-        // Somebody took its bytes away; the claim runs out, and whoever sends it again brings them back.
-        let offer = |(hash, payload): (TxHash, Option<Payload>)| Some(Offer { hash, payload: payload? });
-        Ok(hashes.into_iter().zip(payloads).filter_map(offer).collect())
+        let (mut offers, mut lost) = (Vec::with_capacity(hashes.len()), Vec::new());
+        let raw = node.run_all(names.payloads(&hashes).iter().map(|key| key.get())).await?;
+        for (hash, raw) in hashes.into_iter().zip(raw) {
+            match raw.and_then(|raw| Payload::from_cbor(&raw).ok()) {
+                Some(payload) => offers.push(Offer { hash, payload }),
+                None => lost.push(hash),
+            }
+        }
+        // Somebody took its bytes away, or damaged them: it is passed over for now. Whoever sends it again brings them back.
+        self.refused(peer, &lost).await?;
+        Ok(Claimed { offers, is_anew: anew == 1 })
     }
 
-    /// The peer has answered: it is not offered these again, unless it was away.
+    /// The peer has these: it is not offered them again, unless it was away.
     pub async fn answered(&self, peer: &PeerName, txs: &[TxHash]) -> Result<(), Error> {
-        if txs.is_empty() {
-            return Ok(());
-        }
-        let Inner { node, names, .. } = &*self.0;
-        let members: Vec<String> = txs.iter().map(ToString::to_string).collect();
-        node.run(names.claims(&peer.0).zrem(&members)).await.map(|_: u64| ())
+        self.answer(peer, "taken", txs).await
+    }
+
+    /// The peer does not want these. It may be for their order or for the moment: it is offered them again, a few times.
+    pub async fn refused(&self, peer: &PeerName, txs: &[TxHash]) -> Result<(), Error> {
+        self.answer(peer, "refused", txs).await
     }
 
     /// The peer has not answered: whoever comes next offers these.
     pub async fn give_back(&self, peer: &PeerName, txs: &[TxHash]) -> Result<(), Error> {
+        self.answer(peer, "nothing", txs).await
+    }
+
+    async fn answer(&self, peer: &PeerName, said: &str, txs: &[TxHash]) -> Result<(), Error> {
         if txs.is_empty() {
             return Ok(());
         }
-        let Inner { node, names, .. } = &*self.0;
-        let members: Vec<(f64, String)> = txs.iter().map(|tx| (0.0, tx.to_string())).collect();
-        node.run(names.claims(&peer.0).zadd(members)).await.map(|_: u64| ())
+        let Inner { node, names, id, .. } = &*self.0;
+        let call = scripts::AnswerOffers {
+            peers: &names.peers,
+            claims: &names.claims(&peer.0),
+            refused: &names.refused(&peer.0),
+            peer: peer.0.as_str().into(),
+            node: id.into(),
+            said: said.into(),
+            again: millis(AFTER),
+            at_last: millis(AT_LAST),
+            hashes: txs.iter().map(|tx| Arg::from(tx.to_string())).collect(),
+        };
+        node.call(call).await.map(|_: u64| ())
     }
+}
+
+fn millis(duration: Duration) -> Arg<'static> {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).into()
 }

@@ -10,6 +10,7 @@ mod limits;
 mod original;
 mod peers;
 mod recorded;
+mod relay;
 mod setup;
 mod timed;
 mod trimmed;

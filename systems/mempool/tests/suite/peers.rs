@@ -1,10 +1,15 @@
 //! What is offered to whom.
 
-use keyplane_mempool::state::{Pool, ReadError};
-use keyplane_mempool::{Stage, TxHash};
-use keyplane_testing::{Place, every_store};
+use std::time::Duration;
 
-use crate::setup::{Watcher, block_on, node, queue, received, stage};
+use keyplane_mempool::state::{Claimed, Pool, ReadError};
+use keyplane_mempool::{Settings, Stage, TxHash};
+use keyplane_testing::{Place, VirtualEngine, every_store};
+use tokio::time::sleep;
+
+use crate::relay::{Relay, Serving};
+use crate::setup::{Watcher, block_on, naming, node, queue, received, settings, stage};
+use crate::timed;
 
 /// Takes everything out of the queue: what that was.
 async fn taken_out(pool: &Pool) -> Vec<TxHash> {
@@ -13,15 +18,15 @@ async fn taken_out(pool: &Pool) -> Vec<TxHash> {
 }
 
 async fn claim(pool: &Pool, peer: &str, most: u64) -> Vec<TxHash> {
-    claimed(pool.claim(&peer.parse().unwrap(), most, false).await)
+    claimed(pool.claim(&peer.parse().unwrap(), most, None).await)
 }
 
 async fn claim_again(pool: &Pool, peer: &str) -> Vec<TxHash> {
-    claimed(pool.claim(&peer.parse().unwrap(), 100, true).await)
+    claimed(pool.claim(&peer.parse().unwrap(), 100, Some(Duration::ZERO)).await)
 }
 
-fn claimed(offers: Result<Vec<keyplane_mempool::state::Offer>, ReadError>) -> Vec<TxHash> {
-    offers.unwrap().iter().map(|offer| offer.hash).collect()
+fn claimed(claimed: Result<Claimed, ReadError>) -> Vec<TxHash> {
+    claimed.unwrap().offers.iter().map(|offer| offer.hash).collect()
 }
 
 #[every_store(except(unix, tls))]
@@ -32,12 +37,18 @@ async fn a_peer_is_offered_everything_once_by_whichever_node(place: Place) {
     }
     assert_eq!(claim(&one, "relay-1", 10).await, [], "what is in the queue is not yet to be offered");
     let all = taken_out(&other).await;
+    let relay = "relay-1".parse().unwrap();
     assert_eq!(claim(&one, "relay-1", 6).await, all[..6]);
+    assert_eq!(claim(&other, "relay-1", 6).await, [], "what follows may spend what is on its way");
+    one.answered(&relay, &all[..6]).await.unwrap();
     assert_eq!(claim(&other, "relay-1", 6).await, all[6..], "the rest, and nothing twice");
     assert_eq!(claim(&one, "relay-1", 6).await, []);
     assert_eq!(claim(&one, "relay-2", 100).await, all, "another peer is offered all of it");
-    // Answered or not: they were offered.
-    one.answered(&"relay-1".parse().unwrap(), &all).await.unwrap();
+    // Not those of another: it will say itself what became of them.
+    one.give_back(&relay, &all[6..]).await.unwrap();
+    assert_eq!(claim(&one, "relay-1", 6).await, []);
+    other.answered(&relay, &all[6..]).await.unwrap();
+    assert_eq!(claim(&one, "relay-1", 100).await, []);
     assert_eq!(claim(&other, "relay-1", 100).await, []);
 }
 
@@ -90,9 +101,153 @@ async fn what_is_being_offered_to_a_peer_is_not_offered_to_it_by_another_that_fi
         received(&one).await;
     }
     let all = taken_out(&one).await;
+    let relay = "relay-1".parse().unwrap();
     assert_eq!(claim(&one, "relay-1", 3).await, all[..3]);
-    assert_eq!(claim_again(&other, "relay-1").await, all[3..], "the first three are on their way to it");
-    // What is answered meanwhile is not offered again either: the peer had come back before it answered.
-    one.answered(&"relay-1".parse().unwrap(), &all[..3]).await.unwrap();
+    let lost = || other.claim(&relay, 100, Some(Duration::ZERO));
+    let claimed = lost().await.unwrap();
+    assert_eq!((claimed.offers, claimed.is_anew), (vec![], false), "the first three are on their way to it");
+    one.answered(&relay, &all[..3]).await.unwrap();
+    // It may have answered before it was lost.
+    let claimed = lost().await.unwrap();
+    assert!(claimed.is_anew);
+    assert_eq!(claimed.offers.iter().map(|offer| offer.hash).collect::<Vec<_>>(), all);
+}
+
+#[every_store(except(unix, tls))]
+async fn a_node_whose_claim_was_not_told_to_it_claims_the_same_again(place: Place) {
+    let (one, other) = (node(&place).await, node(&place).await);
+    for _ in 0..4 {
+        received(&one).await;
+    }
+    let all = taken_out(&one).await;
+    // The reply was lost.
+    assert_eq!(claim(&one, "relay-1", 3).await, all[..3]);
+    assert_eq!(claim(&one, "relay-1", 2).await, all[..2]);
+    assert_eq!(claim(&one, "relay-1", 100).await, all);
     assert_eq!(claim(&other, "relay-1", 100).await, []);
+}
+
+/// The payload's key, as an operator would write it.
+fn payload_key(place: &Place, hash: &TxHash) -> String {
+    let keys = keyplane_mempool::keys::Keyspace::new(naming(place)).unwrap();
+    keys.payload(&keyplane_mempool::keys::Hash::new(hash.to_string()).unwrap()).as_str().to_owned()
+}
+
+#[every_store(except(unix, tls))]
+async fn what_has_lost_its_bytes_does_not_stand_in_the_way_of_what_has_not(place: Place) {
+    let pool = node(&place).await;
+    for _ in 0..70 {
+        let key = payload_key(&place, &received(&pool).await);
+        place.raw::<i64>(&key, &["DEL", &key]);
+    }
+    let mut whole = Vec::new();
+    for _ in 0..40 {
+        whole.push(received(&pool).await);
+    }
+    let relay = Relay::new();
+    let serving = relay.served_by(&pool);
+    relay.wait_for(40, Duration::from_secs(10)).await;
+    serving.end().await;
+    assert_eq!(relay.has(), whole);
+    assert_eq!(queue(&pool).await.len(), 70, "they wait for somebody who sends them again");
+}
+
+#[every_store(except(unix, tls))]
+async fn what_is_no_hash_does_not_stand_in_the_way_either(place: Place) {
+    let pool = node(&place).await;
+    let keys = keyplane_mempool::keys::Keyspace::new(naming(&place)).unwrap();
+    let pending = keys.pending().as_str().to_owned();
+    // As text, which an operator may have pushed by hand.
+    place.raw::<i64>(&pending, &["RPUSH", &pending, &"ab".repeat(32)]);
+    let tx = received(&pool).await;
+    let relay = Relay::new();
+    let serving = relay.served_by(&pool);
+    relay.wait_for(1, Duration::from_secs(10)).await;
+    serving.end().await;
+    assert_eq!(relay.has(), [tx]);
+}
+
+/// A pool in virtual time, and a peer that has taken five of its transactions.
+async fn known_to_a_peer(engine: &VirtualEngine) -> (Pool, Relay, Serving) {
+    let pool = timed::pool(engine, settings()).await;
+    let relay = Relay::new();
+    let serving = relay.served_by(&pool);
+    for _ in 0..5 {
+        received(&pool).await;
+    }
+    relay.wait_for(5, Duration::from_secs(1)).await;
+    (pool, relay, serving)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_goes_away_twice_within_seconds_is_offered_everything_twice() {
+    let engine = VirtualEngine::start(1);
+    let (pool, relay, serving) = known_to_a_peer(&engine).await;
+    for count in [6, 7] {
+        relay.desk().is_down = true;
+        received(&pool).await;
+        // It is offered the new one, and does not answer.
+        sleep(Duration::from_secs(1)).await;
+        relay.forget();
+        relay.wait_for(count, Duration::from_secs(30)).await;
+        sleep(Duration::from_secs(5)).await;
+    }
+    serving.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_forgot_everything_while_nobody_offered_it_anything_is_told_again_in_time() {
+    let engine = VirtualEngine::start(1);
+    let (pool, relay, serving) = known_to_a_peer(&engine).await;
+    let other = relay.served_by(&timed::pool(&engine, settings()).await);
+    relay.forget();
+    received(&pool).await;
+    relay.wait_for(6, Duration::from_secs(180)).await;
+    // What it has is repeated now and then, by one of the nodes.
+    let before = relay.desk().heard.len();
+    sleep(Duration::from_secs(600)).await;
+    let repeated = relay.desk().heard.len() - before;
+    assert!((6..=600).contains(&repeated), "{repeated}");
+    serving.end().await;
+    other.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_comes_after_its_parent_whichever_nodes_offer_them() {
+    let engine = VirtualEngine::start(1);
+    let nodes = [timed::pool(&engine, settings()).await, timed::pool(&engine, settings()).await];
+    let relay = Relay::new();
+    let mut all = Vec::new();
+    for at in 0..96 {
+        all.push(received(&nodes[at % 2]).await);
+    }
+    relay.desk().takes = Duration::from_millis(20);
+    relay.desk().parents = all.windows(2).map(|pair| (pair[1], pair[0])).collect();
+    let serving = [relay.served_by(&nodes[0]), relay.served_by(&nodes[1])];
+    relay.wait_for(96, Duration::from_secs(30)).await;
+    for serving in serving {
+        serving.end().await;
+    }
+    assert_eq!(relay.desk().heard, all, "each once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_peer_refused_for_want_of_its_parent_it_is_offered_again() {
+    let engine = VirtualEngine::start(1);
+    let pool = timed::pool(&engine, Settings::default()).await;
+    let relay = Relay::new();
+    let [parent, child, never] = [received(&pool).await, received(&pool).await, received(&pool).await];
+    relay.desk().parents = [(child, parent)].into();
+    relay.desk().dislikes = [parent, never].into();
+    let serving = relay.served_by(&pool);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(relay.desk().heard, [parent, child, never]);
+    // It comes to the peer in another way.
+    relay.desk().has.push(parent);
+    relay.wait_for(2, Duration::from_secs(10)).await;
+    // What is refused for good is offered a few times, and then seldom.
+    sleep(Duration::from_secs(3600)).await;
+    let heard = relay.desk().heard.iter().filter(|heard| **heard == never).count();
+    assert!((4..=70).contains(&heard), "{heard}");
+    serving.end().await;
 }

@@ -92,11 +92,11 @@ async fn what_a_dead_node_has_claimed_is_offered_by_another() {
     dead.receive(&tx).await.unwrap();
     dead.mark_inflight(&[tx.hash]).await.unwrap();
     let relay = "relay-1".parse().unwrap();
-    assert_eq!(dead.claim(&relay, 10, false).await.unwrap().len(), 1);
-    engine.advance(Duration::from_millis(29_999)).await;
-    assert_eq!(other.claim(&relay, 10, false).await.unwrap(), []);
+    assert_eq!(dead.claim(&relay, 10, None).await.unwrap().offers.len(), 1);
+    engine.advance(Duration::from_millis(14_999)).await;
+    assert_eq!(other.claim(&relay, 10, None).await.unwrap().offers, []);
     engine.advance(Duration::from_millis(1)).await;
-    let offers = other.claim(&relay, 10, false).await.unwrap();
+    let offers = other.claim(&relay, 10, None).await.unwrap().offers;
     assert_eq!(offers.iter().map(|offer| offer.hash).collect::<Vec<_>>(), [tx.hash]);
 }
 
@@ -136,7 +136,7 @@ async fn what_a_peer_that_went_away_was_not_offered_does_not_wait_for_its_claim_
     let peer = Flaky { name: "relay-1".parse().unwrap(), heard: Arc::clone(&heard) };
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let offering = tokio::spawn(propagate(pool, peer, stopped));
-    // Claims stand for thirty.
+    // Claims stand for fifteen.
     sleep(Duration::from_secs(5)).await;
     stop.send(true).unwrap();
     offering.await.unwrap();
