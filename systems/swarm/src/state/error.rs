@@ -6,8 +6,6 @@ use keyplane_kit::lease::LeaseError;
 use keyplane_kit::record::CommitError;
 use keyplane_store::{Error, HandleError};
 
-use crate::model::BadLine;
-
 /// Swarms that cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -338,7 +336,4 @@ pub enum ReadError {
         /// What is wrong.
         why: String,
     },
-    /// A line of a roster.
-    #[error(transparent)]
-    Line(#[from] BadLine),
 }
