@@ -228,7 +228,7 @@ impl From<ReadError> for Refused {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Store(error) => Self::of_store(&error),
-            error @ (ReadError::Damaged { .. } | ReadError::Line(_)) => {
+            error @ ReadError::Damaged { .. } => {
                 Self::new(Blame::Inside, "damaged", error.to_string(), "look at the key with redis-cli")
             }
         }

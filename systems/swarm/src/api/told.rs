@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keyplane_kit::events::{Batch, Event, Gap};
 use serde_json::{Map, Value, json};
 
-use crate::model::{AgentLine, TaskLine};
+use crate::model::{AgentLine, BadLine, TaskLine};
 use crate::state::{Done, Memory, Record, SwarmView};
 
 /// Fields of records that hold JSON.
@@ -82,6 +82,10 @@ pub(super) fn view(id: &str, view: &SwarmView, brief: bool) -> Value {
     if !brief {
         told["agents"] = view.agents.iter().map(|(id, line)| agent_line(id, line)).collect();
         told["tasks"] = view.tasks.iter().map(|(id, line)| task_line(id, line)).collect();
+    }
+    if !view.damaged.is_empty() {
+        let why = |(name, bad): (&String, &BadLine)| json!({ "record": name, "why": bad.to_string() });
+        told["damaged"] = view.damaged.iter().map(why).collect();
     }
     told
 }

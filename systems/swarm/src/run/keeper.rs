@@ -10,6 +10,7 @@
 //! - A swarm that has ended is saved, and then removed in batches: its keys do not wait to run out all at once.
 //! - **Several keepers may run at once.** Each step may be repeated, and what two do at the same time is done once.
 //! - **It lives through a store that is away**: what fails is counted, told, and done the next time.
+//! - **A swarm that cannot be kept holds up no other**: somebody may have written what belongs elsewhere under its keys.
 //!
 //! # What it does not
 //! - It finds no swarm that no index lists and that was not changed through this process. A process that ends at once feeds
@@ -37,7 +38,7 @@ const LARGE: u64 = MOST_STATE as u64 / 10 * 8;
 /// Swarms in which something happened within this time have their horizon moved.
 const ACTIVE: Duration = Duration::from_secs(600);
 
-/// With so many swarms a step may fail before it is left for the next time.
+/// With so many swarms the store may fail in a step before that is left for the next time: it is away.
 const MOST_FAILED: usize = 3;
 
 /// How soon what failed is tried again.
@@ -163,6 +164,20 @@ enum Step<'w> {
     Save,
 }
 
+impl Step<'_> {
+    /// For the log.
+    fn name(self) -> &'static str {
+        match self {
+            Self::TakeBack => "take back tasks",
+            Self::CloseRounds => "close rounds",
+            Self::RollUp(_) => "roll up",
+            Self::Feed => "feed",
+            Self::Stretch => "stretch",
+            Self::Save => "save",
+        }
+    }
+}
+
 /// When what is due.
 struct Due {
     feed: Option<Instant>,
@@ -236,30 +251,56 @@ impl Upkeep {
 
     /// Whether all went well.
     async fn feed(&self) -> bool {
-        let fed = self.swarms.feed_touched().await.map(|notes| self.counters.notes.many(notes));
-        self.told("feed", &fed)
+        let mut is_all = true;
+        let failed = |swarm: &SwarmId, error: OpError| {
+            is_all = false;
+            self.failed(swarm, Step::Feed.name(), &error);
+        };
+        let fed = self.swarms.feed_each(failed).await.map(|notes| self.counters.notes.many(notes));
+        self.told(Step::Feed.name(), &fed) && is_all
     }
 
     /// Does something with every active swarm, or those in which something happened within that time. One with which it cannot
-    /// be done does not keep it from the others; several are a sign that the store is away.
+    /// be done does not keep it from the others.
     async fn each(&self, within: Option<Duration>, step: Step<'_>) -> Result<(), OpError> {
-        let mut failed = Vec::new();
+        let mut away = 0;
         let recent = self.swarms.recent(within).await?;
         for (swarm, _) in recent.swarms {
             // Ids of an old shape are read, and never written.
             if swarm.is_legacy() {
                 continue;
             }
-            match self.one(&swarm, step, recent.now).await {
-                // It has ended, or run out, and the index has not heard of it.
-                Ok(()) | Err(OpError::NoSwarm { .. } | OpError::Over { .. }) => {}
-                Err(error) => failed.push(error),
-            }
-            if failed.len() == MOST_FAILED {
-                break;
+            let done = self.one(&swarm, step, recent.now).await;
+            self.go_on(&swarm, step.name(), done, &mut away)?;
+        }
+        Ok(())
+    }
+
+    /// After a step with one swarm, whatever came of it; unless the store has failed so often that it must be `away`.
+    fn go_on(
+        &self,
+        swarm: &SwarmId,
+        step: &'static str,
+        done: Result<(), OpError>,
+        away: &mut usize,
+    ) -> Result<(), OpError> {
+        match done {
+            // It has ended, or run out, and the index has not heard of it.
+            Ok(()) | Err(OpError::NoSwarm { .. } | OpError::Over { .. }) => Ok(()),
+            Err(error) => {
+                *away += usize::from(error.is_of_store());
+                if *away == MOST_FAILED {
+                    return Err(error);
+                }
+                self.failed(swarm, step, &error);
+                Ok(())
             }
         }
-        failed.pop().map_or(Ok(()), Err)
+    }
+
+    fn failed(&self, swarm: &SwarmId, step: &'static str, error: &OpError) {
+        self.counters.failed.one();
+        tracing::warn!(%swarm, %error, step, "a step of the keeper failed with a swarm, and will be done again");
     }
 
     /// One step with one swarm, of which the list is as of `now`.
@@ -295,12 +336,14 @@ impl Upkeep {
     async fn remove_finished(&self) -> Result<(), OpError> {
         let now = self.swarms.recent(Some(Duration::ZERO)).await?.now;
         let kept = u64::try_from(self.pace.keep_finished.as_millis()).unwrap_or(u64::MAX);
+        let mut away = 0;
         for status in [Status::Completed, Status::Failed] {
             let ended = Filter { status: Some(status), ..Filter::default() };
             for swarm in self.swarms.list(&ended).await? {
                 let at = rfc3339(&swarm.updated_at).and_then(|micros| u64::try_from(micros / 1000).ok());
                 if !swarm.id.is_legacy() && at.is_none_or(|at| at.saturating_add(kept) <= now) {
-                    self.remove(&swarm.id).await?;
+                    let removed = self.remove(&swarm.id).await;
+                    self.go_on(&swarm.id, "remove", removed, &mut away)?;
                 }
             }
         }

@@ -19,6 +19,7 @@ if not string.find(ARGV[8], ',' .. task[1] .. ',', 1, true) then return {'moved'
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
+-- include: list.lua
 local roster = roster_of(task[4], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', '0', task[4]} end
 
@@ -26,7 +27,7 @@ local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local version = text((task[5] or 0) + 1)
 call('HSET', KEYS[2], 'status', 'cancelled', 'version', version)
 call('ZREM', KEYS[4], ARGV[7])
-call('HSET', roster, ARGV[7], task_line('cancelled', task[2], task[6], '', task[3]))
+list(roster, ARGV[7], task_line('cancelled', task[2], task[6], '', task[3]), 'taskCount')
 local number = tell(KEYS[5], ARGV[5], 'cancel_task', 'tasks:' .. ARGV[7], task[1], 'cancelled', ARGV[6], version)
 mark(KEYS[6], ARGV[5], 'tasks:' .. ARGV[7], number)
 return {'ok', version, near, task[8] or ''}

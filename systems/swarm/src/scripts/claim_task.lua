@@ -29,6 +29,7 @@ local task = call('HMGET', key, 'priority', 'progress', 'attempt', 'shard', 'ver
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
+-- include: list.lua
 local before = #ARGV
 local roster = roster_of(agent[5], KEYS[3], before, ARGV[9])
 local tasks = roster_of(task[4], KEYS[4], before + ARGV[9], #KEYS - before - ARGV[9])
@@ -42,10 +43,10 @@ call('HSET', key, 'status', 'in_progress', 'assignedAgent', ARGV[7], 'version', 
 call('ZREM', KEYS[5], id)
 call('ZADD', KEYS[6], lease, id)
 call('PEXPIREAT', KEYS[6], horizon)
-call('HSET', tasks, id, task_line('in_progress', task[1], task[2], ARGV[7], task[3]))
+list(tasks, id, task_line('in_progress', task[1], task[2], ARGV[7], task[3]), 'taskCount')
 call('HSET', KEYS[2], 'status', 'busy', 'currentTask', id, 'assignedTasks', '["' .. id .. '"]',
   'version', text((agent[6] or 0) + 1))
-call('HSET', roster, ARGV[7], agent_line('busy', agent[3], id, call('ZSCORE', KEYS[6], ARGV[7]), agent[4]))
+list(roster, ARGV[7], agent_line('busy', agent[3], id, call('ZSCORE', KEYS[6], ARGV[7]), agent[4]), 'agentCount')
 local number = tell(KEYS[7], ARGV[5], 'claim_task', 'tasks:' .. id, 'pending', 'in_progress', ARGV[6], version)
 mark(KEYS[8], ARGV[5], 'tasks:' .. id, number)
 mark(KEYS[8], ARGV[5], 'agents:' .. ARGV[7], number)

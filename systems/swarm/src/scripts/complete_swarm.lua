@@ -9,8 +9,10 @@
 local call = redis.call
 -- include: swarm.lua
 if status ~= 'running' then return {'moved', status} end
-local needed = math.ceil((tonumber(call('HGET', KEYS[1], 'taskCount') or '') or 0) / ARGV[9]) - 1
-if needed > #KEYS - 7 then return {'shards', '0', needed} end
+-- Behind a full roster another may begin, and behind one that was begun the next.
+local last, begun = KEYS[4], ARGV[9] + 0
+if #KEYS > 7 then last, begun = KEYS[#KEYS], 1 end
+if call('HLEN', last) >= begun then return {'shards', '0', #KEYS - 6} end
 -- The rosters tell of those that are blocked too; a task that was typed is in none.
 local listed = {pending = 0, blocked = 0, in_progress = 0}
 local function count(roster)

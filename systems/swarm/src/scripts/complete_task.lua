@@ -27,6 +27,7 @@ if (task[9] or '') ~= told then return {'again', task[9] or ''} end
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
+-- include: list.lua
 -- include: free.lua
 local before = 10 + count
 local shards = before + ARGV[11]
@@ -46,7 +47,7 @@ for i = 12 + count, #ARGV, 1000 do
   call('HSET', own, unpack(ARGV, i, math.min(i + 999, #ARGV)))
 end
 call('ZREM', KEYS[6], ARGV[7])
-call('HSET', roster_of(task[6], KEYS[4], shards, lists), ARGV[7], task_line('completed', task[4], '100', task[2], task[5]))
+list(roster_of(task[6], KEYS[4], shards, lists), ARGV[7], task_line('completed', task[4], '100', task[2], task[5]), 'taskCount')
 free(KEYS[2], ARGV[8], ARGV[7], KEYS[3], before, ARGV[11], KEYS[6], true)
 local number = tell(KEYS[7], ARGV[5], 'complete_task', 'tasks:' .. ARGV[7], 'in_progress', 'completed', ARGV[6], version)
 mark(KEYS[8], ARGV[5], 'tasks:' .. ARGV[7], number)

@@ -20,6 +20,7 @@ end
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
+-- include: list.lua
 -- include: free.lua
 local roster, holder = roster_of(task[6], KEYS[5], 10 + ARGV[11], #KEYS - 10 - ARGV[11]), call('HGET', KEYS[3], 'shard')
 if not roster or not roster_of(holder, KEYS[4], 10, ARGV[11]) then return {'shards', holder or '0', task[6] or '0'} end
@@ -37,7 +38,7 @@ call('HDEL', KEYS[2], 'assignedAgent')
 call('HSET', KEYS[2], 'status', becomes, 'attempt', attempt, 'progress', progress, 'version', version,
   unpack(ARGV, 12, math.min(12 + 99, #ARGV)))
 call('ZREM', KEYS[7], ARGV[7])
-call('HSET', roster, ARGV[7], task_line(becomes, task[4], progress, '', attempt))
+list(roster, ARGV[7], task_line(becomes, task[4], progress, '', attempt), 'taskCount')
 free(KEYS[3], ARGV[8], ARGV[7], KEYS[4], 10, ARGV[11], KEYS[7], false)
 local number = tell(KEYS[8], ARGV[5], 'fail_task', 'tasks:' .. ARGV[7], 'in_progress', becomes, ARGV[6], version)
 mark(KEYS[9], ARGV[5], 'tasks:' .. ARGV[7], number)

@@ -12,13 +12,14 @@ if not agent[1] then return {'unknown'} end
 -- include: clock.lua
 -- include: alive.lua
 -- include: agent.lua
+-- include: list.lua
 local roster = roster_of(agent[5], KEYS[3], 5, #KEYS - 5)
 if not roster then return {'shards', agent[5], '0'} end
 
 local near = keep_alive(KEYS[1], KEYS[5], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local lease = text(now + ARGV[6])
 call('HSET', KEYS[2], 'leaseUntil', rfc3339(now + ARGV[6]))
-call('HSET', roster, ARGV[5], agent_line(agent[1], agent[2], agent[3], lease, agent[4]))
+list(roster, ARGV[5], agent_line(agent[1], agent[2], agent[3], lease, agent[4]), 'agentCount')
 if call('ZADD', KEYS[4], lease, ARGV[5]) == 1 then call('PEXPIREAT', KEYS[4], horizon) end
 -- Only what it holds: a task that was taken back is nobody's, or another's.
 if agent[3] then call('ZADD', KEYS[4], 'XX', 'GT', text(now + ARGV[7]), agent[3]) end

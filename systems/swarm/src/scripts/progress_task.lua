@@ -18,13 +18,14 @@ end
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
+-- include: list.lua
 local roster = roster_of(task[6], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', '0', task[6]} end
 
 local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local lease, version = text(now + ARGV[10]), text((task[7] or 0) + 1)
 call('HSET', KEYS[2], 'progress', ARGV[11], 'version', version, unpack(ARGV, 12, math.min(12 + 99, #ARGV)))
-call('HSET', roster, ARGV[7], task_line('in_progress', task[4], ARGV[11], task[2], task[5]))
+list(roster, ARGV[7], task_line('in_progress', task[4], ARGV[11], task[2], task[5]), 'taskCount')
 if call('ZADD', KEYS[4], lease, ARGV[7]) == 1 then call('PEXPIREAT', KEYS[4], horizon) end
 local number = tell(KEYS[5], ARGV[5], 'progress_task', 'tasks:' .. ARGV[7], 'in_progress', 'in_progress', ARGV[6], version)
 mark(KEYS[6], ARGV[5], 'tasks:' .. ARGV[7], number)

@@ -16,6 +16,7 @@ if task[1] ~= 'failed' then return {'moved', task[1]} end
 -- include: tell.lua
 -- include: agent.lua
 -- include: task.lua
+-- include: list.lua
 local roster = roster_of(task[4], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', '0', task[4]} end
 
@@ -25,7 +26,7 @@ call('HDEL', KEYS[2], 'assignedAgent')
 call('HSET', KEYS[2], 'status', 'pending', 'attempt', attempt, 'progress', '0', 'version', version)
 call('ZADD', KEYS[4], task[6] or place_of(task[2], now), ARGV[7])
 call('PEXPIREAT', KEYS[4], horizon)
-call('HSET', roster, ARGV[7], task_line('pending', task[2], '0', '', attempt))
+list(roster, ARGV[7], task_line('pending', task[2], '0', '', attempt), 'taskCount')
 local number = tell(KEYS[5], ARGV[5], 'retry_task', 'tasks:' .. ARGV[7], 'failed', 'pending', ARGV[6], version)
 mark(KEYS[6], ARGV[5], 'tasks:' .. ARGV[7], number)
 return {'ok', version, near, attempt}

@@ -18,6 +18,7 @@ if to ~= '' and to ~= was and not string.find(ARGV[11], ',' .. was .. ',', 1, tr
 -- include: alive.lua
 -- include: tell.lua
 -- include: agent.lua
+-- include: list.lua
 local roster = roster_of(had[3], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', had[3], '0'} end
 
@@ -36,7 +37,7 @@ if to == '' then to = was end
 local confidence = ARGV[12] ~= '' and ARGV[12] or had[4] or '0'
 call('HSET', KEYS[2], 'version', version, 'status', to, 'confidence', confidence,
   unpack(ARGV, 13, math.min(13 + 99, #ARGV)))
-call('HSET', roster, ARGV[7], agent_line(to, confidence, had[5], lease, had[6]))
+list(roster, ARGV[7], agent_line(to, confidence, had[5], lease, had[6]), 'agentCount')
 -- Who has finished is waited for no longer.
 if to == 'completed' or to == 'failed' then
   call('ZREM', KEYS[4], ARGV[7])

@@ -160,7 +160,14 @@ impl Swarms {
         let others: Vec<String> = self.0.checkpointer.run(names.records.smembers().reading()).await?;
         let agents = view.agents.keys().map(|id| format!("agents:{id}"));
         let tasks = view.tasks.keys().map(|id| format!("tasks:{id}"));
-        Ok(agents.chain(tasks).chain(others).filter(|name| Record::named(name).is_some()).collect())
+        // Whatever a list says of them, the records are there.
+        let damaged = view.damaged.keys().cloned();
+        Ok(agents
+            .chain(tasks)
+            .chain(damaged)
+            .chain(others)
+            .filter(|name| Record::named(name).is_some())
+            .collect())
     }
 
     /// Records, each as it is at its moment; `None` for one that is gone.

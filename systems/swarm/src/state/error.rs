@@ -4,9 +4,7 @@ use keyplane_kit::SetupError;
 use keyplane_kit::index::DrainError;
 use keyplane_kit::lease::LeaseError;
 use keyplane_kit::record::CommitError;
-use keyplane_store::{Error, HandleError};
-
-use crate::model::BadLine;
+use keyplane_store::{Cause, Error, HandleError};
 
 /// Swarms that cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -300,6 +298,21 @@ pub enum OpError {
     Store(#[from] Error),
 }
 
+impl OpError {
+    /// Whether the store is away, or lets nobody in: what is asked next about another swarm fails as well.
+    pub(crate) fn is_of_store(&self) -> bool {
+        let error = match self {
+            Self::Store(error)
+            | Self::Read(ReadError::Store(error))
+            | Self::Field(CommitError::Store(error))
+            | Self::Lock(LeaseError::Store(error))
+            | Self::Index(DrainError::Store(error)) => error,
+            _ => return false,
+        };
+        error.is_retryable() || matches!(error.cause(), Cause::Refused { .. } | Cause::Denied(_))
+    }
+}
+
 impl From<ReadError> for OpError {
     fn from(error: ReadError) -> Self {
         match error {
@@ -338,7 +351,4 @@ pub enum ReadError {
         /// What is wrong.
         why: String,
     },
-    /// A line of a roster.
-    #[error(transparent)]
-    Line(#[from] BadLine),
 }

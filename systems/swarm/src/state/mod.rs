@@ -184,20 +184,38 @@ impl Swarms {
     }
 
     /// Applies the notes of all swarms that were changed through this process: how many notes. For processes that end before
-    /// a [keeper](crate::run::Keeper) would come by. What fails is tried again the next time.
+    /// a [keeper](crate::run::Keeper) would come by. What fails is tried again the next time, and told after the others were
+    /// tried.
     pub async fn feed_touched(&self) -> Result<u64, OpError> {
-        let mut notes = 0;
+        let mut last = None;
+        let notes = self.feed_each(|_, error| last = Some(error)).await?;
+        last.map_or(Ok(notes), Err)
+    }
+
+    /// The same, where somebody hears of each that `failed`. None waits for another, unless the store is away.
+    pub(crate) async fn feed_each(
+        &self,
+        mut failed: impl FnMut(&SwarmId, OpError) + Send,
+    ) -> Result<u64, OpError> {
+        let (mut notes, mut again) = (0, Vec::new());
         let mut swarms = self.0.touched.take().into_iter();
+        let mut away = None;
         while let Some(swarm) = swarms.next() {
             match self.feed(&swarm).await {
                 Ok(more) => notes += more,
+                Err(error) if error.is_of_store() => {
+                    again.push(swarm);
+                    again.extend(swarms.by_ref());
+                    away = Some(error);
+                }
                 Err(error) => {
-                    std::iter::once(swarm).chain(swarms).for_each(|swarm| self.0.touched.add(&swarm));
-                    return Err(error);
+                    failed(&swarm, error);
+                    again.push(swarm);
                 }
             }
         }
-        Ok(notes)
+        again.iter().for_each(|swarm| self.0.touched.add(swarm));
+        away.map_or(Ok(notes), Err)
     }
 
     /// Until a swarm is changed through this process.

@@ -9,8 +9,11 @@ use super::Swarms;
 use super::error::ReadError;
 use super::names::Names;
 use crate::keys::SwarmId;
-use crate::model::{AgentLine, TaskLine};
+use crate::model::{AgentLine, BadLine, TaskLine};
 use crate::scripts;
+
+/// Shards that a header is believed to have without one being there: a million of agents. There may be more.
+const MOST_EXPECTED: u64 = 1000;
 
 /// A swarm as of one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +27,9 @@ pub struct SwarmView {
     pub agents: BTreeMap<String, AgentLine>,
     /// Its tasks.
     pub tasks: BTreeMap<String, TaskLine>,
+    /// Agents and tasks of which the lists say something that nobody can read, by name: `agents:agent_dev00001`. They are among
+    /// neither of the others; their records may be as they should.
+    pub damaged: BTreeMap<String, BadLine>,
 }
 
 impl SwarmView {
@@ -51,49 +57,35 @@ impl Swarms {
     /// a thousand of either.
     pub async fn read(&self, swarm: &SwarmId) -> Result<Option<SwarmView>, ReadError> {
         let names = self.names(swarm).map_err(|error| damaged("header", swarm, &error))?;
-        let (mut agents, mut tasks) = (0, 0);
-        loop {
-            let parts = self.parts(&names, agents, tasks).await?;
-            let header = texts(&parts, 1);
-            if header.is_empty() {
-                return Ok(None);
-            }
-            let needed = self.shards_by(&header);
-            if needed.0 > agents || needed.1 > tasks {
-                (agents, tasks) = (needed.0.max(agents), needed.1.max(tasks));
-                continue;
-            }
-            return Ok(Some(view(&parts, header, agents)?));
-        }
+        let view = self.remains(&names, (0, 0)).await?;
+        Ok((!view.header.is_empty()).then_some(view))
     }
 
-    /// What there is of a swarm, with its header or without. Then nothing says how many shards its rosters have, so they are read
-    /// until one is empty, and `least` at any rate.
+    /// What there is of a swarm, with its header or without. No count says for certain how many shards its rosters have: one
+    /// more is read than is expected, which is cheap as it is not there, and others until the last is empty. `least` at any rate.
     pub(super) async fn remains(&self, names: &Names, least: (u64, u64)) -> Result<SwarmView, ReadError> {
-        let (mut agents, mut tasks) = least;
+        let (mut agents, mut tasks) = (least.0 + 1, least.1 + 1);
         loop {
             let parts = self.parts(names, agents, tasks).await?;
             let header = texts(&parts, 1);
-            let by_header = self.shards_by(&header);
-            let last = |plain: usize, shards: u64, before: u64| match shards {
-                0 => plain,
-                shards => 3 + (before + shards) as usize,
+            let expected = self.shards_by(&header);
+            let needed = |shards: u64, expected: u64, last: u64| {
+                (shards + u64::from(!is_empty(&parts, last as usize))).max(expected + 1)
             };
-            let more = |at: usize| u64::from(!pairs(&parts, at).is_empty());
-            let needed = (agents + more(last(2, agents, 0)), tasks + more(last(3, tasks, agents)));
-            let needed = (needed.0.max(by_header.0), needed.1.max(by_header.1));
+            let needed =
+                (needed(agents, expected.0, 3 + agents), needed(tasks, expected.1, 3 + agents + tasks));
             if needed == (agents, tasks) {
-                return view(&parts, header, agents);
+                return Ok(view(&parts, header, agents));
             }
             (agents, tasks) = needed;
         }
     }
 
-    /// Shards of the rosters, of agents and of tasks, as a header counts them.
+    /// Shards of the rosters, of agents and of tasks, as a header counts them. Somebody may have written the count by hand.
     fn shards_by(&self, header: &BTreeMap<String, String>) -> (u64, u64) {
         let shards = |field: &str| {
             let count: u64 = header.get(field).and_then(|text| text.parse().ok()).unwrap_or_default();
-            count.saturating_sub(1) / self.0.most_listed
+            (count.saturating_sub(1) / self.0.most_listed).min(MOST_EXPECTED)
         };
         (shards("agentCount"), shards("taskCount"))
     }
@@ -132,21 +124,31 @@ impl Swarms {
 }
 
 /// Out of what was read together, with so many shards of agents.
-fn view(parts: &[Reply], header: BTreeMap<String, String>, agents: u64) -> Result<SwarmView, ReadError> {
+fn view(parts: &[Reply], header: BTreeMap<String, String>, agents: u64) -> SwarmView {
     let agent_parts = std::iter::once(2).chain(4..4 + agents as usize);
     let task_parts = std::iter::once(3).chain(4 + agents as usize..parts.len());
-    Ok(SwarmView {
+    let mut damaged = BTreeMap::new();
+    SwarmView {
         at: moment(parts),
-        agents: lines(parts, agent_parts)?,
-        tasks: lines(parts, task_parts)?,
+        agents: lines(parts, agent_parts, "agents", &mut damaged),
+        tasks: lines(parts, task_parts, "tasks", &mut damaged),
+        damaged,
         header,
-    })
+    }
 }
 
 fn moment(parts: &[Reply]) -> u64 {
     match parts.first() {
         Some(Reply::Int(at)) => u64::try_from(*at).unwrap_or_default(),
         _ => 0,
+    }
+}
+
+fn is_empty(parts: &[Reply], at: usize) -> bool {
+    match parts.get(at) {
+        Some(Reply::Map(part)) => part.is_empty(),
+        Some(Reply::Array(part)) => part.is_empty(),
+        _ => true,
     }
 }
 
@@ -173,11 +175,21 @@ fn texts(parts: &[Reply], at: usize) -> BTreeMap<String, String> {
     pairs(parts, at).into_iter().map(owned).collect()
 }
 
-fn lines<L: std::str::FromStr>(
+/// The lines of one family; those that cannot be read are put among the damaged.
+fn lines<L: std::str::FromStr<Err = BadLine>>(
     parts: &[Reply],
     which: impl Iterator<Item = usize>,
-) -> Result<BTreeMap<String, L>, L::Err> {
-    which.flat_map(|at| pairs(parts, at)).map(|(id, line)| Ok((id.into_owned(), line.parse()?))).collect()
+    family: &str,
+    damaged: &mut BTreeMap<String, BadLine>,
+) -> BTreeMap<String, L> {
+    let mut read = BTreeMap::new();
+    for (id, line) in which.flat_map(|at| pairs(parts, at)) {
+        match line.parse() {
+            Ok(line) => drop(read.insert(id.into_owned(), line)),
+            Err(bad) => drop(damaged.insert(format!("{family}:{id}"), bad)),
+        }
+    }
+    read
 }
 
 fn damaged(key: &'static str, swarm: &SwarmId, why: &dyn std::fmt::Display) -> ReadError {

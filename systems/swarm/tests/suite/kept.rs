@@ -274,6 +274,65 @@ async fn a_swarm_that_ran_out_hands_nothing_on_to_another_with_its_id() {
     assert_eq!(view(&swarms, &swarm).await.agents.len(), 0);
 }
 
+/// Somebody has put something else under the key of each one's marks.
+#[tokio::test(start_paused = true)]
+async fn swarms_that_cannot_be_kept_keep_no_other_from_being_saved_or_removed() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let (mut made, mut ended) = (Vec::new(), Vec::new());
+    for number in 0..10 {
+        let swarm = running(&swarms, 1).await;
+        if number >= 5 {
+            swarms.complete(&swarm, "test").await.unwrap();
+        }
+        if number % 5 > 0 {
+            let key = format!("swarm:{swarm}:dirty");
+            raw(&engine, &["DEL", &key]).await;
+            raw(&engine, &["SET", &key, "mine", "PX", "7200000"]).await;
+        } else if number >= 5 {
+            ended.push(swarm);
+        } else {
+            made.push(swarm);
+        }
+    }
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    pass(&engine, 40 * SECOND).await;
+    for swarm in &made {
+        assert!(swarms.load_newest(swarm).await.unwrap().is_some(), "{swarm} is saved");
+    }
+    pass(&engine, 800 * SECOND).await;
+    for swarm in &ended {
+        assert_eq!(swarms.read(swarm).await.unwrap(), None, "{swarm} is removed");
+    }
+    assert!(keeper.counters().failed.get() >= 8, "each is counted");
+    keeper.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn notes_that_cannot_be_read_keep_no_others_from_the_indexes() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    // There is an index, which is not made anew from what swarms say.
+    let first = running(&swarms, 1).await;
+    swarms.feed_touched().await.unwrap();
+    let mut healthy = vec![first.to_string()];
+    for number in 0..12 {
+        let swarm = running(&swarms, 1).await;
+        if number % 2 == 0 {
+            let key = format!("swarm:{swarm}:outbox");
+            raw(&engine, &["DEL", &key]).await;
+            raw(&engine, &["SET", &key, "mine", "PX", "7200000"]).await;
+        } else {
+            healthy.push(swarm.to_string());
+        }
+    }
+    assert!(swarms.feed_touched().await.is_err(), "it is told");
+    for swarm in healthy {
+        let is_listed = raw(&engine, &["SISMEMBER", "swarm:index:status:running", &swarm]).await;
+        assert_eq!(is_listed, Reply::Int(1), "{swarm}");
+    }
+}
+
 /// A real server that is killed and comes back, with all it had: the keeper goes on.
 #[tokio::test]
 async fn a_keeper_lives_through_a_store_that_is_away() {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use keyplane_swarm::model::{AgentStatus, Priority, TaskStatus};
-use keyplane_swarm::state::{Claim, Claimed, NewTask};
+use keyplane_swarm::state::{CheckpointOptions, Claim, Claimed, NewTask, OpError};
 use keyplane_swarm::{SwarmId, Swarms};
 use keyplane_testing::VirtualEngine;
 
-use crate::setup::{agent_id, new_task, running, task_id, view};
+use crate::setup::{agent_id, new_agent, new_task, running, task_id, view};
 use crate::timed::swarms;
 
 /// Behind the plain roster and one more.
@@ -66,4 +66,53 @@ async fn whoever_is_listed_further_behind_works_like_the_others() {
     engine.advance(Duration::from_secs(91)).await;
     assert_eq!(swarms.take_back(&swarm, 10).await.unwrap(), [task_id(TASK)]);
     assert_lists(&swarms, &swarm, AgentStatus::Idle, TASK, TaskStatus::Pending).await;
+}
+
+async fn typed(engine: &VirtualEngine, words: &[&str]) {
+    let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+    engine.live().connect("test").execute(&words).await.unwrap();
+}
+
+/// The first thousand is full before a thousand were registered.
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_behind_an_agent_that_was_typed_is_seen_and_saved() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 999).await;
+    let key = format!("swarm:{swarm}:agents:{}", agent_id(5000));
+    typed(&engine, &["HSET", &key, "role", "coder", "type", "implementer", "status", "idle"]).await;
+    swarms.heartbeat(&swarm, &agent_id(5000)).await.unwrap();
+    assert_eq!(view(&swarms, &swarm).await.field("agentCount"), "1000", "it is counted once it is listed");
+    swarms.heartbeat(&swarm, &agent_id(5000)).await.unwrap();
+    swarms.register(&swarm, &new_agent(6000), "test").await.unwrap();
+    // Whatever the header says.
+    for count in ["1001", "3", "many", "99999999999999"] {
+        typed(&engine, &["HSET", &format!("swarm:{swarm}"), "agentCount", count]).await;
+        let seen = view(&swarms, &swarm).await;
+        assert_eq!(seen.agents.len(), 1001, "{count}");
+        assert!(seen.agents.contains_key(agent_id(6000).as_str()), "{count}");
+    }
+    swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    let saved = swarms.load_newest(&swarm).await.unwrap().unwrap();
+    assert!(saved.state.get(&format!("agents:{}", agent_id(6000))).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_behind_the_first_thousand_is_open_whatever_the_header_counts() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 1).await;
+    for number in 1..TASK {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+        swarms.cancel_task(&swarm, &task_id(number), "test").await.unwrap();
+    }
+    swarms.create_task(&swarm, &new_task(TASK, &[]), "test").await.unwrap();
+    let claim = swarms.claim(&swarm, &agent_id(0)).await.unwrap();
+    let Claimed::Task(claim) = claim else { panic!("{claim:?}") };
+    swarms.create_task(&swarm, &new_task(TASK + 1, &[TASK]), "test").await.unwrap();
+    swarms.fail_task(&claim, false).await.unwrap();
+    typed(&engine, &["HSET", &format!("swarm:{swarm}"), "taskCount", "7"]).await;
+    let open = swarms.complete(&swarm, "test").await;
+    assert!(matches!(open, Err(OpError::Open { waiting: 1, under_way: 0 })), "{open:?}");
+    assert_eq!(view(&swarms, &swarm).await.tasks.len() as u64, TASK + 1);
 }

@@ -10,7 +10,7 @@ use keyplane_key::Naming;
 use keyplane_store::{Options, Store};
 use keyplane_swarm::keys::Status;
 use keyplane_swarm::model::AgentStatus;
-use keyplane_swarm::state::{CheckpointOptions, Claimed, NewSwarm, SwarmChange};
+use keyplane_swarm::state::{CheckpointOptions, Claimed, From, NewSwarm, SwarmChange};
 use keyplane_swarm::{AgentId, Settings, SwarmId, Swarms};
 use keyplane_testing::{Program, Server};
 
@@ -162,4 +162,57 @@ async fn a_typed_agent_is_listed_once_it_says_something_and_works() {
     running.swarms.complete_task(&claim, "{}").await.unwrap();
     let seen = view(&running.swarms, &swarm).await;
     assert_eq!(seen.tasks[claim.task.as_str()].agent.as_deref(), Some(agent.as_str()));
+}
+
+/// The contract has no word for the first one's status; the second one's role has the sign that parts a line.
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_typed_with_words_of_their_own_are_listed_as_far_as_they_can_be_read() {
+    let running = Running::start().await;
+    let swarm = running.example().await;
+    for (agent, role, status) in [("agent_typed001", "coder", "working"), ("agent_typed002", "a|b", "idle")] {
+        let fields = format!("role {role} type implementer status {status} confidence high");
+        assert_eq!(running.typed(&format!("HSET swarm:{SWARM}:agents:{agent} {fields}")), ["4"]);
+        running.swarms.heartbeat(&swarm, &AgentId::new(agent).unwrap()).await.unwrap();
+    }
+    let seen = view(&running.swarms, &swarm).await;
+    let line = |agent: &str| {
+        let line = &seen.agents[agent];
+        (line.status, line.confidence, line.role.clone())
+    };
+    assert_eq!(line("agent_typed001"), (AgentStatus::Active, 0.0, "coder".to_owned()));
+    assert_eq!(line("agent_typed002"), (AgentStatus::Idle, 0.0, "a_b".to_owned()));
+    assert_eq!((seen.agents.len(), seen.field("agentCount"), seen.damaged.len()), (4, "4", 0));
+    let typed = running.fields(&format!("swarm:{SWARM}:agents:agent_typed001"));
+    assert_eq!(typed["status"], "working", "what was typed stays");
+    assert_saved(&running, &swarm, &["agents:agent_typed001", "agents:agent_typed002"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_nobody_can_read_is_told_by_name_and_hides_nothing_else() {
+    let running = Running::start().await;
+    let swarm = running.example().await;
+    let lines = [("agents", "agent_00000001", "working|0.4|||coder"), ("tasks", "task_00000001", "what")];
+    for (roster, id, line) in lines {
+        assert_eq!(running.typed(&format!("HSET swarm:{SWARM}:{roster} {id} {line}")), ["0"]);
+    }
+    let seen = view(&running.swarms, &swarm).await;
+    let names = ["agents:agent_00000001", "tasks:task_00000001"];
+    assert!(seen.damaged.keys().eq(names.iter()), "{:?}", seen.damaged);
+    assert!(seen.damaged[names[0]].to_string().contains("working"), "{:?}", seen.damaged);
+    assert_eq!((seen.agents.len(), seen.tasks.len()), (1, 1));
+    assert_saved(&running, &swarm, &names).await;
+    // Its next sign of life mends the line.
+    running.swarms.heartbeat(&swarm, &new_agent(1).id).await.unwrap();
+    let seen = view(&running.swarms, &swarm).await;
+    assert_eq!((seen.agents.len(), seen.damaged.len()), (2, 1));
+}
+
+/// A checkpoint has records of these names, and the swarm can be recovered from it.
+async fn assert_saved(running: &Running, swarm: &SwarmId, names: &[&str]) {
+    running.swarms.checkpoint(swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    let saved = running.swarms.load_newest(swarm).await.unwrap().unwrap();
+    for name in names {
+        assert!(saved.state.get(name).is_some(), "{name}");
+    }
+    running.swarms.recover(swarm, From::Newest, true, "test").await.unwrap();
 }

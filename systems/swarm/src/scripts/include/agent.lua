@@ -1,6 +1,13 @@
--- An agent's line in its roster: status|confidence|current task|lease end|role.
+-- An agent's line in its roster: status|confidence|current task|lease end|role. What somebody has typed into a record stays there;
+-- a line says what can be read of it.
 local function agent_line(status, confidence, task, lease, role)
-  return status .. '|' .. (confidence or '0') .. '|' .. (task or '') .. '|' .. (lease or '') .. '|' .. (role or '')
+  task = string.gsub(task or '', '[^%w_]', '')
+  if not string.find(',idle,active,busy,completed,failed,paused,', ',' .. status .. ',', 1, true) then
+    status = task == '' and 'active' or 'busy'
+  end
+  if not (confidence and string.find(confidence, '^%d+%.?%d*$')) then confidence = '0' end
+  if role and string.find(role, '|', 1, true) then role = string.gsub(role, '|', '_') end
+  return status .. '|' .. confidence .. '|' .. task .. '|' .. (lease or '') .. '|' .. (role or '')
 end
 
 -- The roster that lists it: the plain one has the first thousand, then come the shards, `count` of them behind `before`. None if
