@@ -145,7 +145,9 @@ impl From<OpError> for Refused {
             OpError::Move { .. } => {
                 stands("no_such_move", "look at its status; the contract lists the moves")
             }
-            OpError::Busy { .. } => stands("busy", "finish or fail that task first"),
+            OpError::Busy { .. } => {
+                stands("busy", "finish or fail that task first; task_claim without `task` tells its fence")
+            }
             OpError::TakesNone { .. } => stands("takes_none", "set the agent idle with agent_update"),
             OpError::Lost { .. } => {
                 stands("lost", "stop working on it: somebody else has it, or it is finished")

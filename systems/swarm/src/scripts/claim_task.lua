@@ -3,7 +3,8 @@
 --   task(rw keep)... roster_shard(rw keep)... task_roster_shard(rw keep)...
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, agent_id, lease, roster_shards, tasks...
 -- returns: {"ok", task, fence, attempt, lease end, near} | {"gone"} | {"over", status} | {"waits", status} | {"unknown"}
---   | {"busy", task} | {"idle", status} | {"none", how many can be claimed} | {"shards", agents, tasks}
+--   | {"holds", task, fence, attempt, lease end} | {"busy", task} | {"idle", status} | {"none", how many can be claimed}
+--   | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -12,19 +13,36 @@ if is_over then return {'over', status} end
 if status ~= 'running' then return {'waits', status} end
 local agent = call('HMGET', KEYS[2], 'status', 'currentTask', 'confidence', 'role', 'shard', 'version')
 if not agent[1] then return {'unknown'} end
-if agent[2] then return {'busy', agent[2]} end
+-- include: clock.lua
+if agent[2] then
+  -- It may not have heard that it has this one. Whether it does is seen where that is among the tasks given.
+  local is_its, task = true, nil
+  for i = 10, #ARGV do
+    if ARGV[i] == agent[2] then
+      task = call('HMGET', KEYS[i], 'status', 'assignedAgent', 'fence', 'attempt')
+      is_its = task[1] == 'in_progress' and task[2] == ARGV[7]
+    end
+  end
+  local lease = call('ZSCORE', KEYS[6], agent[2])
+  if task and is_its and lease and lease + 0 > now then return {'holds', agent[2], task[3] or '0', task[4] or '0', lease} end
+  if is_its then return {'busy', agent[2]} end
+end
 if agent[1] == 'completed' or agent[1] == 'failed' or agent[1] == 'paused' then return {'idle', agent[1]} end
 
-local id, key
+local id, key, task
 for i = 10, #ARGV do
   if not id and call('ZSCORE', KEYS[5], ARGV[i]) then
-    id, key = ARGV[i], KEYS[i]
+    task = call('HMGET', KEYS[i], 'priority', 'progress', 'attempt', 'shard', 'version', 'startedAt', 'status')
+    if task[7] == 'pending' then
+      id, key = ARGV[i], KEYS[i]
+    else
+      -- Its record is gone, or somebody has put it there by hand.
+      call('ZREM', KEYS[5], ARGV[i])
+    end
   end
 end
 if not id then return {'none', call('ZCARD', KEYS[5])} end
-local task = call('HMGET', key, 'priority', 'progress', 'attempt', 'shard', 'version', 'startedAt')
 
--- include: clock.lua
 -- include: alive.lua
 -- include: tell.lua
 -- include: agent.lua
