@@ -173,6 +173,10 @@ impl From<OpError> for Refused {
                 "full",
                 "who has voted may change its vote; close the round, or open another with more `eligible`",
             ),
+            OpError::Crowded { .. } => stands(
+                "full",
+                "finish or call off some of what is there, or begin another swarm for the rest",
+            ),
             OpError::Late { .. } => stands("closed", "close it, and open another round"),
             OpError::Closed { .. } => stands("closed", "open another round"),
             OpError::Early { .. } => stands("early", "wait for the votes that are missing, or for that time"),

@@ -60,7 +60,7 @@ pub enum Claimed {
 impl Swarms {
     /// Adds a task. It waits for its dependencies, or can be claimed.
     pub async fn create_task(&self, swarm: &SwarmId, new: &NewTask, by: &str) -> Result<TaskStatus, OpError> {
-        let Inner { coordinator, keyspace, most, most_listed, task_fields, .. } = &*self.0;
+        let Inner { coordinator, keyspace, most, most_listed, most_members, task_fields, .. } = &*self.0;
         let names = self.names(swarm)?;
         let mut named = BTreeSet::new();
         let dependencies: Vec<&TaskId> = new.dependencies.iter().filter(|task| named.insert(*task)).collect();
@@ -94,6 +94,7 @@ impl Swarms {
                 priority: new.priority.word().into(),
                 most_listed: (*most_listed).into(),
                 dependencies: waits_for.len().into(),
+                most_ready: most_members.ready.into(),
                 more: waits_for.iter().map(|task| (*task).into()).chain(flat(&fields)).collect(),
             })
         };
@@ -149,7 +150,7 @@ impl Swarms {
         agent: &AgentId,
         tasks: &[TaskId],
     ) -> Result<Option<Claimed>, OpError> {
-        let Inner { agent: handle, keyspace, settings, most, .. } = &*self.0;
+        let Inner { agent: handle, keyspace, settings, most, most_members, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.agent(swarm, agent);
         let task_keys: Vec<_> = tasks.iter().map(|task| keyspace.task(swarm, task)).collect();
@@ -174,6 +175,7 @@ impl Swarms {
                 agent_id: agent.as_str().into(),
                 lease: Self::millis(settings.task_lease),
                 roster_shards: rosters.agents.len().into(),
+                most_leases: most_members.leases.into(),
                 tasks: tasks.iter().map(|task| task.as_str().into()).collect(),
             })
         };
