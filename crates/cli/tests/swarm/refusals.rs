@@ -100,7 +100,7 @@ fn a_refused_request_says_why_and_changes_nothing() {
         ("POST", at("/tasks"), task(json!({ "titel": "T" })), 400, "unknown_parameter"),
         ("POST", at("/tasks"), task(json!({ "swarm": SWARM })), 400, "bad_parameter"),
         ("POST", at("/tasks/claim"), json!({ "agent": VALIDATOR, "task": "task_auth_001" }), 409, "held"),
-        ("POST", at("/tasks/claim"), json!({ "agent": CODER }), 409, "busy"),
+        ("POST", at("/tasks/claim"), json!({ "agent": CODER, "task": "task_form_001" }), 409, "busy"),
         ("POST", at("/tasks/claim"), json!({ "agent": "agent_nobody_1" }), 404, "unknown"),
         ("POST", at("/tasks/task_auth_001/progress"), report(9), 409, "lost"),
         ("POST", at("/tasks/task_form_001/progress"), report(1), 409, "lost"),

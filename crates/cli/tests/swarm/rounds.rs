@@ -3,7 +3,7 @@
 //!
 //! `KEYPLANE_TEST_ROUNDS` says how many; the seed of each round is printed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -38,8 +38,8 @@ struct World {
 /// What workers were told.
 #[derive(Debug, Default)]
 struct Journal {
-    /// Tasks that were given out, with the numbers of the claims.
-    claimed: Vec<(String, u64)>,
+    /// Tasks that were given out, with the numbers of the claims, and to whom. Who asks again is told the same.
+    claimed: HashMap<(String, u64), String>,
     /// Tasks that a worker was told to have finished, and under which claim.
     finished: HashMap<String, u64>,
     /// Reports that were refused, and those that nobody answered.
@@ -173,8 +173,8 @@ fn work(world: &World, agent: &str, mut rng: Rng) {
     while let Some((_, status, claim)) =
         send(world, &mut rng, "POST", "/tasks/claim", &json!({ "agent": agent }))
     {
-        let Some((task, fence)) = held(world, status, &claim) else {
-            // Nothing to do, or its last claim was not answered and the lease has to run out.
+        let Some((task, fence)) = held(world, agent, status, &claim) else {
+            // Nothing to do, or the lease of what it has is over and nobody has taken that back yet.
             thread::sleep(Duration::from_millis(20));
             continue;
         };
@@ -204,10 +204,12 @@ fn work(world: &World, agent: &str, mut rng: Rng) {
 }
 
 /// The claim, written down.
-fn held(world: &World, status: u16, claim: &Value) -> Option<(String, u64)> {
+fn held(world: &World, agent: &str, status: u16, claim: &Value) -> Option<(String, u64)> {
     assert!(matches!(status, 200 | 409), "{status}: {claim}");
     let (task, fence) = (claim["task"].as_str()?, claim["fence"].as_u64()?);
-    world.journal.lock().unwrap().claimed.push((task.to_owned(), fence));
+    let mut journal = world.journal.lock().unwrap();
+    let holder = journal.claimed.entry((task.to_owned(), fence)).or_insert_with(|| agent.to_owned());
+    assert_eq!(holder, agent, "one claim was given to two: {task} under {fence}");
     Some((task.to_owned(), fence))
 }
 
@@ -217,7 +219,7 @@ fn oversleep(world: &World) {
     let (task, fence) = loop {
         let (_, status, claim) =
             send(world, &mut rng, "POST", "/tasks/claim", &json!({ "agent": agent })).unwrap();
-        if let Some(held) = held(world, status, &claim) {
+        if let Some(held) = held(world, &agent, status, &claim) {
             break held;
         }
         thread::sleep(Duration::from_millis(20));
@@ -235,8 +237,6 @@ fn oversleep(world: &World) {
 
 /// What the store says when all is quiet, against what workers were told.
 fn judge(service: &Serving, journal: &Journal, kills: [usize; 3]) {
-    let claims: HashSet<_> = journal.claimed.iter().collect();
-    assert_eq!(claims.len(), journal.claimed.len(), "one claim was given to two: {:?}", journal.claimed);
     let events = events(service);
     let mut taken_back = 0;
     for number in 0..TASKS {
@@ -246,7 +246,7 @@ fn judge(service: &Serving, journal: &Journal, kills: [usize; 3]) {
         if let Some(finished) = journal.finished.get(&task) {
             assert_eq!(*finished, by, "{task} was finished under another claim than its worker was told");
         }
-        let last = claims.iter().filter(|claim| claim.0 == task).map(|claim| claim.1).max().unwrap();
+        let last = journal.claimed.keys().filter(|claim| claim.0 == task).map(|claim| claim.1).max().unwrap();
         assert!(last <= by, "{task} was given out under claim {last}, after claim {by} had finished it");
         let history = &events[&format!("tasks:{task}")];
         let ends = history.iter().filter(|kind| *kind == "complete_task").count();
@@ -263,7 +263,7 @@ fn judge(service: &Serving, journal: &Journal, kills: [usize; 3]) {
     println!(
         "{TASKS} tasks, {} claims, {taken_back} taken back, {} reports refused, {} of them after one without an answer, \
          kills: {of_services} of services, {of_stores} of stores, {recoveries} recoveries",
-        claims.len(),
+        journal.claimed.len(),
         journal.refused,
         journal.unanswered,
     );

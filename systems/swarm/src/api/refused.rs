@@ -145,7 +145,9 @@ impl From<OpError> for Refused {
             OpError::Move { .. } => {
                 stands("no_such_move", "look at its status; the contract lists the moves")
             }
-            OpError::Busy { .. } => stands("busy", "finish or fail that task first"),
+            OpError::Busy { .. } => {
+                stands("busy", "finish or fail that task first; task_claim without `task` tells its fence")
+            }
             OpError::TakesNone { .. } => stands("takes_none", "set the agent idle with agent_update"),
             OpError::Lost { .. } => {
                 stands("lost", "stop working on it: somebody else has it, or it is finished")
@@ -170,6 +172,10 @@ impl From<OpError> for Refused {
             OpError::Full { .. } => stands(
                 "full",
                 "who has voted may change its vote; close the round, or open another with more `eligible`",
+            ),
+            OpError::Crowded { .. } => stands(
+                "full",
+                "finish or call off some of what is there, or begin another swarm for the rest",
             ),
             OpError::Late { .. } => stands("closed", "close it, and open another round"),
             OpError::Closed { .. } => stands("closed", "open another round"),

@@ -78,7 +78,7 @@ pub(super) static OPS: &[Op] = &[
         summary: "Take a task under a lease",
         promise: "The most urgent one that can be claimed, or the one that is named. One agent holds it at a time: the answer's \
                   `fence` goes into every report, and without a sign of life the task goes back after its lease, 90 s if nothing else is set. `claimed` is false \
-                  when nothing can be claimed.",
+                  when nothing can be claimed. Who holds a task and asks again is told that claim once more.",
         params: &[
             IN_SWARM,
             Param::required("agent", AGENT, "Who takes it.", "agent_dev00001"),

@@ -1,7 +1,8 @@
 -- swarm/put_memory v1: store a memory and find it by its tags from now on, and no longer by those that it had.
--- keys: swarm(rw) memory(rw) records(rw) events(w) dirty(w) swarm_outbox(w) memory_tag(w)...
--- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, name, seen, agent_id, content, metadata, tags...
+-- keys: swarm(rw) memory(rw) records(rw) events(w) dirty(w) swarm_outbox(w) memory_tag(rw)...
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, name, seen, agent_id, content, metadata, most_records, most_tagged, tags...
 -- returns: {"ok", near} | {"gone"} | {"over", status} | {"again"}
+--   | {"crowded", list, most}
 -- repeat: safe
 
 -- tags: of each key its tag, and 1 if the memory has it from now on. `seen` is the metadata that the others were read from.
@@ -9,6 +10,17 @@ local call = redis.call
 -- include: swarm.lua
 if is_over then return {'over', status} end
 if (call('HGET', KEYS[2], 'metadata') or '') ~= ARGV[8] then return {'again'} end
+local more = 1 - call('SISMEMBER', KEYS[3], 'memory:' .. ARGV[7])
+for i = 7, #KEYS do
+  local tag = 'tag#' .. ARGV[2 * i]
+  if ARGV[2 * i + 1] == '1' then
+    if call('SCARD', KEYS[i]) >= ARGV[13] + 0 and call('SISMEMBER', KEYS[i], ARGV[7]) == 0 then
+      return {'crowded', tag, ARGV[13]}
+    end
+    more = more + 1 - call('SISMEMBER', KEYS[3], tag)
+  end
+end
+if more > 0 and call('SCARD', KEYS[3]) + more > ARGV[12] + 0 then return {'crowded', 'records', ARGV[12]} end
 
 -- include: clock.lua
 -- include: alive.lua
@@ -23,8 +35,8 @@ if ARGV[11] ~= '' then call('HSET', KEYS[2], 'metadata', ARGV[11]) else call('HD
 call('PEXPIREAT', KEYS[2], lives)
 call('SADD', KEYS[3], 'memory:' .. ARGV[7])
 for i = 7, #KEYS do
-  local tag = ARGV[12 + 2 * (i - 7)]
-  if ARGV[13 + 2 * (i - 7)] == '1' then
+  local tag = ARGV[2 * i]
+  if ARGV[2 * i + 1] == '1' then
     call('SADD', KEYS[i], ARGV[7])
     call('PEXPIREAT', KEYS[i], lives)
     call('SADD', KEYS[3], 'tag#' .. tag)

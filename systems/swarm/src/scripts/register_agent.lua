@@ -1,8 +1,8 @@
 -- swarm/register_agent v1: add an agent to a swarm and to its roster, unless it is there.
--- keys: swarm(rw) agent(rw) roster(rw) leases(w) events(w) dirty(w) swarm_outbox(w) roster_shard(rw)...
--- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, agent_id, role, role_index, lease, most_listed, confidence, fields...
+-- keys: swarm(rw) agent(rw) roster(rw) leases(rw) events(w) dirty(w) swarm_outbox(w) roster_shard(rw)...
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, agent_id, role, role_index, lease, most_listed, confidence, most_leases, fields...
 -- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"waits", status} | {"exists"}
---   | {"shards", agents, tasks}
+--   | {"crowded", list, most} | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -11,6 +11,7 @@ if is_over then return {'over', status} end
 -- What is not there yet may be about to come back.
 if status == 'recovering' then return {'waits', status} end
 if call('EXISTS', KEYS[2]) == 1 then return {'exists'} end
+if call('ZCARD', KEYS[4]) >= ARGV[13] + 0 then return {'crowded', 'leases', ARGV[13]} end
 local roster, shard = KEYS[3], 0
 if call('HLEN', roster) >= ARGV[11] + 0 then
   roster = nil
@@ -30,7 +31,7 @@ local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local lease = text(now + ARGV[10])
 call('HSET', KEYS[2], 'role', ARGV[8], 'status', 'idle', 'confidence', ARGV[12], 'leaseUntil', rfc3339(now + ARGV[10]),
   'version', '1', 'shard', shard)
-for i = 13, #ARGV, 1000 do
+for i = 14, #ARGV, 1000 do
   call('HSET', KEYS[2], unpack(ARGV, i, math.min(i + 999, #ARGV)))
 end
 call('PEXPIREAT', KEYS[2], horizon)

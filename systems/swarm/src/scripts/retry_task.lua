@@ -1,8 +1,8 @@
 -- swarm/retry_task v1: let a task that failed be claimed again, as one more attempt.
--- keys: swarm(rw) task(rw keep) task_roster(w keep) ready(w) events(w) dirty(w) swarm_outbox(w) task_roster_shard(w keep)...
--- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id
+-- keys: swarm(rw) task(rw keep) task_roster(w keep) ready(rw) events(w) dirty(w) swarm_outbox(w) task_roster_shard(w keep)...
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, most_ready
 -- returns: {"ok", version, near, attempt} | {"gone"} | {"over", status} | {"unknown"} | {"moved", status}
---   | {"shards", agents, tasks}
+--   | {"crowded", list, most} | {"shards", agents, tasks}
 -- repeat: unsafe
 
 local call = redis.call
@@ -11,6 +11,7 @@ if is_over then return {'over', status} end
 local task = call('HMGET', KEYS[2], 'status', 'priority', 'attempt', 'shard', 'version', 'place')
 if not task[1] then return {'unknown'} end
 if task[1] ~= 'failed' then return {'moved', task[1]} end
+if call('ZCARD', KEYS[4]) >= ARGV[8] + 0 then return {'crowded', 'ready', ARGV[8]} end
 -- include: clock.lua
 -- include: alive.lua
 -- include: tell.lua

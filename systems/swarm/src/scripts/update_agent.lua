@@ -37,9 +37,10 @@ if to == '' then to = was end
 local confidence = ARGV[12] ~= '' and ARGV[12] or had[4] or '0'
 call('HSET', KEYS[2], 'version', version, 'status', to, 'confidence', confidence,
   unpack(ARGV, 13, math.min(13 + 99, #ARGV)))
-list(roster, ARGV[7], agent_line(to, confidence, had[5], lease, had[6]), 'agentCount')
 -- Who has finished is waited for no longer.
-if to == 'completed' or to == 'failed' then
+local has_ended = to == 'completed' or to == 'failed'
+list(roster, ARGV[7], agent_line(to, confidence, had[5], not has_ended and lease, had[6]), 'agentCount')
+if has_ended then
   call('ZREM', KEYS[4], ARGV[7])
 elseif not is_fresh and call('ZADD', KEYS[4], lease, ARGV[7]) == 1 then
   call('PEXPIREAT', KEYS[4], horizon)

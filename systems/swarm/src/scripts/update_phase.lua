@@ -1,8 +1,8 @@
 -- swarm/update_phase v1: create a phase, or change it and move it on.
 -- keys: swarm(rw) phase(rw) records(rw) events(w) dirty(w) swarm_outbox(w)
--- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, phase_id, expected, to, from, most_runs, fields...
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, phase_id, expected, to, from, most_runs, most_records, fields...
 -- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"waits", status} | {"conflict", version}
---   | {"moved", status} | {"runs", so far}
+--   | {"moved", status} | {"runs", so far} | {"crowded", list, most}
 -- repeat: unsafe
 
 -- `expected` is 0 for a new one. Levels 2 and 3 of the loop run at most `most_runs` times.
@@ -17,6 +17,7 @@ if ARGV[8] ~= '' and version ~= ARGV[8] then return {'conflict', version} end
 if was and to ~= '' and to ~= was and not string.find(ARGV[10], ',' .. was .. ',', 1, true) then return {'moved', was} end
 local begins = to == 'active' and was ~= 'active'
 if begins and (phase[3] == '2' or phase[3] == '3') and runs >= ARGV[11] + 0 then return {'runs', runs} end
+if not was and call('SCARD', KEYS[3]) >= ARGV[12] + 0 then return {'crowded', 'records', ARGV[12]} end
 
 -- include: clock.lua
 -- include: alive.lua
@@ -25,7 +26,7 @@ local near = keep_alive(KEYS[1], KEYS[6], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 if to == '' then to = was or 'pending' end
 version = text(version + 1)
 call('HSET', KEYS[2], 'status', to, 'version', version, 'iteration', text(begins and runs + 1 or runs))
-for i = 12, #ARGV, 1000 do
+for i = 13, #ARGV, 1000 do
   call('HSET', KEYS[2], unpack(ARGV, i, math.min(i + 999, #ARGV)))
 end
 if not was then

@@ -2,18 +2,20 @@
 -- keys: swarm(rw) events(w) dirty(w) swarm_outbox(w) lock_fence(r)
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, expected, to, from, seen, left_index, status_index,
 --   fence, fields...
--- returns: {"ok", version, near} | {"gone"} | {"fenced"} | {"conflict", version} | {"moved", status} | {"index", status}
+-- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"fenced"} | {"conflict", version} | {"moved", status}
+--   | {"index", status}
 -- repeat: unsafe
 
 -- `fence` is that of the lock, where the caller holds it. `seen` is the status whose index it is to leave.
 local call = redis.call
 -- include: swarm.lua
 if ARGV[13] ~= '' and call('GET', KEYS[5]) ~= ARGV[13] then return {'fenced'} end
-local version = head[3] or '0'
-if ARGV[7] ~= '' and version ~= ARGV[7] then return {'conflict', version} end
-local to = ARGV[8]
-if to ~= '' and to ~= status and not string.find(ARGV[9], ',' .. status .. ',', 1, true) then return {'moved', status} end
+local version, to = head[3] or '0', ARGV[8]
 local moves = to ~= '' and to ~= status
+-- What has ended may go on where the contract lets it, and changes in nothing else.
+if is_over and not moves then return {'over', status} end
+if ARGV[7] ~= '' and version ~= ARGV[7] then return {'conflict', version} end
+if moves and not string.find(ARGV[9], ',' .. status .. ',', 1, true) then return {'moved', status} end
 if moves and ARGV[10] ~= status then return {'index', status} end
 
 -- include: clock.lua

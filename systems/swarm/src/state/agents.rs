@@ -39,7 +39,8 @@ pub struct AgentChange {
 impl Swarms {
     /// Adds an agent. It is idle, and waited for as long as the settings say.
     pub async fn register(&self, swarm: &SwarmId, new: &NewAgent, by: &str) -> Result<Done, OpError> {
-        let Inner { coordinator, keyspace, settings, most, most_listed, agent_fields, .. } = &*self.0;
+        let Inner { coordinator, keyspace, settings, most, most_listed, most_members, agent_fields, .. } =
+            &*self.0;
         let names = self.names(swarm)?;
         let agent = keyspace.agent(swarm, &new.id);
         let role_index = names.role_index(&new.role);
@@ -66,6 +67,7 @@ impl Swarms {
                 lease: Self::millis(settings.agent_lease),
                 most_listed: (*most_listed).into(),
                 confidence: "0".into(),
+                most_leases: most_members.leases.into(),
                 fields: flat(&fields[1..]),
             })
         };

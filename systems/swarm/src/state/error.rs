@@ -171,6 +171,14 @@ pub enum OpError {
         /// So many.
         votes: u64,
     },
+    /// A list of the swarm is full: of the tasks that can be claimed, of deadlines, of records, or of memories with one tag.
+    #[error("the list `{list}` of this swarm has {most} members, which is as many as it may have")]
+    Crowded {
+        /// Which, as the part of its key behind the swarm's id.
+        list: String,
+        /// So many.
+        most: u64,
+    },
     /// The round's time is over, and nobody has closed it yet.
     #[error("{round} takes no votes any more: its time was over at {until}")]
     Late {

@@ -55,7 +55,7 @@ struct Metadata {
 impl Swarms {
     /// Keeps a memory. It is found by these tags from now on, and by no others.
     pub async fn put_memory(&self, swarm: &SwarmId, new: &NewMemory) -> Result<(), OpError> {
-        let Inner { agent, keyspace, most, memory_fields, .. } = &*self.0;
+        let Inner { agent, keyspace, most, most_members, memory_fields, .. } = &*self.0;
         if new.content.len() > MOST_BYTES {
             return Err(OpError::TooLarge {
                 what: new.id.to_string(),
@@ -98,6 +98,8 @@ impl Swarms {
                 agent_id: new.agent.as_str().into(),
                 content: (&new.content).into(),
                 metadata: (&metadata).into(),
+                most_records: most_members.records.into(),
+                most_tagged: most_members.tagged.into(),
                 tags: all
                     .iter()
                     .flat_map(|tag| [tag.as_str().into(), u64::from(new.tags.contains(tag)).into()])

@@ -124,6 +124,7 @@ struct Inner {
     most_of_round: (u64, u64),
     /// Lines of a roster.
     most_listed: u64,
+    most_members: MostMembers,
     chains: Chains,
     /// Samples of a metric.
     most_samples: u64,
@@ -151,6 +152,7 @@ impl Swarms {
             most: events::most_kept(&coordinator, "events").unwrap_or(10_000),
             most_of_round: most_of_round(&contract),
             most_listed: 1000,
+            most_members: MostMembers::of(&coordinator),
             chains: Chains::default(),
             checkpointer: component("checkpointer")?,
             most_samples: metrics.most_members("performance").unwrap_or(10_000),
@@ -234,6 +236,28 @@ impl Swarms {
 
     fn millis(lasts: Duration) -> Arg<'static> {
         u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX).into()
+    }
+}
+
+/// Members that the contract lets the lists of a swarm have.
+#[derive(Debug)]
+struct MostMembers {
+    ready: u64,
+    leases: u64,
+    records: u64,
+    /// Memories with one tag.
+    tagged: u64,
+}
+
+impl MostMembers {
+    fn of(handle: &Handle) -> Self {
+        let most = |key| handle.most_members(key).unwrap_or(u64::MAX);
+        Self {
+            ready: most("ready"),
+            leases: most("leases"),
+            records: most("records"),
+            tagged: most("memory_tag"),
+        }
     }
 }
 

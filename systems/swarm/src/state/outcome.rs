@@ -71,6 +71,7 @@ impl Told {
             "closed" => OpError::Closed { round: id, status: self.text(1).to_owned() },
             "late" => OpError::Late { round: id, until: self.text(1).to_owned() },
             "full" => OpError::Full { round: id, votes: self.number(1) },
+            "crowded" => OpError::Crowded { list: self.text(1).to_owned(), most: self.number(2) },
             "large" => OpError::TooLarge { what: id, bytes: self.size(1), most: self.size(2) },
             "early" => OpError::Early { round: id, until: self.text(1).to_owned() },
             "held" => OpError::Held { task: id, agent: self.text(1).to_owned() },

@@ -113,6 +113,7 @@ impl Swarms {
             to: to.into(),
             from: phase_fields.leading_to("status", to).into(),
             most_runs: MOST_RUNS.into(),
+            most_records: self.0.most_members.records.into(),
             fields: flat(fields),
         };
         let told: Vec<Reply> = coordinator.call(call).await?;

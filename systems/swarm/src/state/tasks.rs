@@ -1,5 +1,7 @@
 //! Tasks of a swarm: made, claimed under a lease, finished once.
 
+use std::collections::BTreeSet;
+
 use keyplane_key::Call;
 
 use super::error::OpError;
@@ -26,7 +28,7 @@ pub struct NewTask {
     pub kind: TaskKind,
     /// How urgent it is.
     pub priority: Priority,
-    /// Tasks that must be completed first. They are there already.
+    /// Tasks that must be completed first. They are there already; one that is named twice counts once.
     pub dependencies: Vec<TaskId>,
 }
 
@@ -58,9 +60,11 @@ pub enum Claimed {
 impl Swarms {
     /// Adds a task. It waits for its dependencies, or can be claimed.
     pub async fn create_task(&self, swarm: &SwarmId, new: &NewTask, by: &str) -> Result<TaskStatus, OpError> {
-        let Inner { coordinator, keyspace, most, most_listed, task_fields, .. } = &*self.0;
+        let Inner { coordinator, keyspace, most, most_listed, most_members, task_fields, .. } = &*self.0;
         let names = self.names(swarm)?;
-        let waits_for: Vec<&str> = new.dependencies.iter().map(TaskId::as_str).collect();
+        let mut named = BTreeSet::new();
+        let dependencies: Vec<&TaskId> = new.dependencies.iter().filter(|task| named.insert(*task)).collect();
+        let waits_for: Vec<&str> = dependencies.iter().map(|task| task.as_str()).collect();
         let mut fields = vec![
             ("title", new.title.clone()),
             ("description", new.description.clone()),
@@ -71,7 +75,7 @@ impl Swarms {
         }
         check(task_fields, &fields)?;
         let mut tasks = vec![keyspace.task(swarm, &new.id)];
-        tasks.extend(new.dependencies.iter().map(|task| keyspace.task(swarm, task)));
+        tasks.extend(dependencies.iter().map(|task| keyspace.task(swarm, task)));
         let call = |rosters: &Rosters| {
             Call::from(scripts::CreateTask {
                 swarm: &names.swarm,
@@ -90,6 +94,7 @@ impl Swarms {
                 priority: new.priority.word().into(),
                 most_listed: (*most_listed).into(),
                 dependencies: waits_for.len().into(),
+                most_ready: most_members.ready.into(),
                 more: waits_for.iter().map(|task| (*task).into()).chain(flat(&fields)).collect(),
             })
         };
@@ -100,23 +105,33 @@ impl Swarms {
         }
     }
 
-    /// Takes the most urgent task that can be claimed, under a lease.
+    /// Takes the most urgent task that can be claimed, under a lease. An agent that holds one is told its claim once more: it may not
+    /// have heard of it.
     pub async fn claim(&self, swarm: &SwarmId, agent: &AgentId) -> Result<Claimed, OpError> {
         let names = self.names(swarm)?;
         for _ in 0..MOST_TRIES {
             let ready: Vec<String> =
                 self.0.agent.run(names.ready.zrange(0, CANDIDATES as i64 - 1).reading()).await?;
-            let tasks: Vec<TaskId> =
+            let mut tasks: Vec<TaskId> =
                 ready.into_iter().filter_map(|task| TaskId::from_store(task).ok()).collect();
             // Asked also when there is none: whether the agent may ask at all.
-            if let Some(claimed) = self.claim_one_of(swarm, agent, &tasks).await? {
+            let mut claimed = self.claim_one_of(swarm, agent, &tasks).await;
+            if let Err(OpError::Busy { task, .. }) = &claimed
+                && !tasks.iter().any(|known| known.as_str() == task)
+                && let Ok(task) = TaskId::from_store(task.as_str())
+            {
+                // Whether it holds that is seen in the task's record.
+                tasks.push(task);
+                claimed = self.claim_one_of(swarm, agent, &tasks).await;
+            }
+            if let Some(claimed) = claimed? {
                 return Ok(claimed);
             }
         }
         Err(OpError::Contended { times: MOST_TRIES })
     }
 
-    /// Takes this very task, under a lease.
+    /// Takes this very task, under a lease. An agent that holds it is told its claim once more.
     pub async fn claim_task(
         &self,
         swarm: &SwarmId,
@@ -135,7 +150,7 @@ impl Swarms {
         agent: &AgentId,
         tasks: &[TaskId],
     ) -> Result<Option<Claimed>, OpError> {
-        let Inner { agent: handle, keyspace, settings, most, .. } = &*self.0;
+        let Inner { agent: handle, keyspace, settings, most, most_members, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.agent(swarm, agent);
         let task_keys: Vec<_> = tasks.iter().map(|task| keyspace.task(swarm, task)).collect();
@@ -160,12 +175,13 @@ impl Swarms {
                 agent_id: agent.as_str().into(),
                 lease: Self::millis(settings.task_lease),
                 roster_shards: rosters.agents.len().into(),
+                most_leases: most_members.leases.into(),
                 tasks: tasks.iter().map(|task| task.as_str().into()).collect(),
             })
         };
         let told = self.call_with_rosters(handle, &names, call).await?;
         match told.word() {
-            "ok" => {
+            "ok" | "holds" => {
                 let task = TaskId::from_store(told.text(1))
                     .map_err(|_| OpError::Unreadable(told.text(1).to_owned()))?;
                 let (swarm, agent) = (swarm.clone(), agent.clone());

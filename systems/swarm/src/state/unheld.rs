@@ -28,6 +28,7 @@ impl Swarms {
                 most: (*most).into(),
                 by: by.into(),
                 task_id: task.as_str().into(),
+                most_ready: self.0.most_members.ready.into(),
             })
         };
         let told = self.call_with_rosters(coordinator, &names, call).await?;

@@ -92,8 +92,9 @@ impl Book {
         if is_second && self.settled.contains(&task) {
             self.wrong(format!("{task} was finished before the checkpoint and is claimed again"));
         }
-        let held = Held { agent, reports: Vec::new(), is_refused: false };
-        if self.claims.insert((task.clone(), claim.fence), held).is_some() {
+        // Who holds a task and asks again is told its claim once more.
+        let held = Held { agent: agent.clone(), reports: Vec::new(), is_refused: false };
+        if self.claims.entry((task.clone(), claim.fence)).or_insert(held).agent != agent {
             self.wrong(format!("{task} was given out twice under {}", claim.fence));
         }
     }

@@ -137,7 +137,7 @@ impl Worker {
                     self.report_late(&claim).await;
                     self.work_on(&claim).await;
                 }
-                // It was given one and never heard of it, or was somebody else then. Without a sign of life it is taken back.
+                // The lease of the one that it has is over. Without a sign of life it is taken back.
                 Err(OpError::Busy { .. }) => self.pause(200).await,
                 Err(OpError::Unknown { .. }) => self.register().await,
                 Ok(Claimed::Nothing) => {

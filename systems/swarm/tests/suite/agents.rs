@@ -1,10 +1,11 @@
 //! Agents.
 
+use keyplane_swarm::keys::Keyspace;
 use keyplane_swarm::model::AgentStatus;
 use keyplane_swarm::state::{AgentChange, OpError};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{agent_id, new_agent, new_swarm, running, swarm_id, swarms, view};
+use crate::setup::{agent_id, naming, new_agent, new_swarm, running, swarm_id, swarms, view};
 
 #[every_store(except(unix, tls))]
 async fn an_agent_is_registered_once_and_listed(place: Place) {
@@ -52,8 +53,34 @@ async fn a_deadline_that_comes_back_has_an_end(place: Place) {
     let swarms = swarms(&place).await;
     let swarm = running(&swarms, 1).await;
     let done = AgentChange { status: Some(AgentStatus::Completed), ..AgentChange::default() };
-    swarms.update_agent(&swarm, &agent_id(0), &done, "test").await.unwrap();
-    swarms.heartbeat(&swarm, &agent_id(0)).await.unwrap();
+    let failed = AgentChange { status: Some(AgentStatus::Failed), ..AgentChange::default() };
+    let idle = AgentChange { status: Some(AgentStatus::Idle), ..AgentChange::default() };
+    for change in [&failed, &idle, &done] {
+        swarms.update_agent(&swarm, &agent_id(0), change, "test").await.unwrap();
+        swarms.heartbeat(&swarm, &agent_id(0)).await.unwrap();
+    }
+}
+
+#[every_store(except(unix, tls))]
+async fn whoever_has_ended_is_waited_for_no_more_whatever_it_says(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 2).await;
+    let leases = Keyspace::new(naming(&place)).unwrap().leases(&swarm);
+    for (number, status) in (0..).zip([AgentStatus::Completed, AgentStatus::Failed]) {
+        let agent = agent_id(number);
+        let change = AgentChange { status: Some(status), ..AgentChange::default() };
+        let done = swarms.update_agent(&swarm, &agent, &change, "test").await.unwrap();
+        let beat = swarms.heartbeat(&swarm, &agent).await.unwrap();
+        assert_eq!(
+            (done.version, beat.version),
+            (2, 2),
+            "a beat makes no version, and tells the one there is"
+        );
+        let waits: Option<f64> = place.raw(leases.as_str(), &["ZSCORE", leases.as_str(), agent.as_str()]);
+        assert_eq!(waits, None);
+        let line = &view(&swarms, &swarm).await.agents[agent.as_str()];
+        assert_eq!((line.status, line.lease_end), (status, None));
+    }
 }
 
 /// A hash holds a thousand fields, and a swarm may have more agents.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use keyplane_swarm::model::{AgentStatus, Priority, TaskStatus};
-use keyplane_swarm::state::{CheckpointOptions, Claim, Claimed, NewTask, OpError};
+use keyplane_swarm::keys::{MemoryId, MemoryType, PhaseId, Tag};
+use keyplane_swarm::model::{AgentStatus, LoopLevel, Priority, TaskStatus};
+use keyplane_swarm::state::{CheckpointOptions, Claim, Claimed, NewMemory, NewPhase, NewTask, OpError};
 use keyplane_swarm::{SwarmId, Swarms};
 use keyplane_testing::VirtualEngine;
 
@@ -115,4 +116,96 @@ async fn a_task_behind_the_first_thousand_is_open_whatever_the_header_counts() {
     let open = swarms.complete(&swarm, "test").await;
     assert!(matches!(open, Err(OpError::Open { waiting: 1, under_way: 0 })), "{open:?}");
     assert_eq!(view(&swarms, &swarm).await.tasks.len() as u64, TASK + 1);
+}
+
+/// So many members, all with one score.
+async fn fill(engine: &VirtualEngine, key: &str, is_set: bool, members: impl Iterator<Item = String>) {
+    let members: Vec<String> = members.collect();
+    for some in members.chunks(1000) {
+        let mut words = vec![if is_set { "SADD" } else { "ZADD" }, key];
+        for member in some {
+            words.extend((!is_set).then_some("1"));
+            words.push(member);
+        }
+        typed(engine, &words).await;
+    }
+}
+
+fn assert_full<T: std::fmt::Debug>(refused: Result<T, OpError>, list: &str) {
+    let told = refused.unwrap_err();
+    let is_named = matches!(&told, OpError::Crowded { list: named, most: 10_000 } if named == list);
+    assert!(is_named && told.to_string().contains(list), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_tasks_or_of_deadlines_that_is_full_takes_no_more() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 2).await;
+    for number in 1..=2 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    let Claimed::Task(claim) = swarms.claim(&swarm, &agent_id(0)).await.unwrap() else { panic!("nothing") };
+    swarms.fail_task(&claim, false).await.unwrap();
+    let (ready, leases) = (format!("swarm:{swarm}:ready"), format!("swarm:{swarm}:leases"));
+    fill(&engine, &ready, false, (10_000..19_999).map(|number| task_id(number).to_string())).await;
+    let before = view(&swarms, &swarm).await;
+    assert_full(swarms.create_task(&swarm, &new_task(3, &[]), "test").await, "ready");
+    assert_full(swarms.create_task(&swarm, &new_task(3, &[2]), "test").await, "ready");
+    assert_full(swarms.retry_task(&swarm, &claim.task, "test").await, "ready");
+    assert_eq!(view(&swarms, &swarm).await, before, "nothing was changed");
+    typed(&engine, &["ZREM", &ready, task_id(10_000).as_str()]).await;
+    swarms.create_task(&swarm, &new_task(3, &[]), "test").await.unwrap();
+    assert_full(swarms.create_task(&swarm, &new_task(4, &[]), "test").await, "ready");
+    typed(&engine, &["ZREMRANGEBYSCORE", &ready, "1", "1"]).await;
+
+    fill(&engine, &leases, false, (10_000..19_998).map(|number| agent_id(number).to_string())).await;
+    let before = view(&swarms, &swarm).await;
+    assert_full(swarms.register(&swarm, &new_agent(2), "test").await, "leases");
+    assert_full(swarms.claim(&swarm, &agent_id(0)).await, "leases");
+    assert_eq!(view(&swarms, &swarm).await, before, "nothing was changed");
+    typed(&engine, &["ZREM", &leases, agent_id(10_000).as_str()]).await;
+    swarms.claim(&swarm, &agent_id(0)).await.unwrap();
+    assert_full(swarms.register(&swarm, &new_agent(2), "test").await, "leases");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_of_memories_that_are_full_take_no_more() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 1).await;
+    let put = async |number: u64, tag: Option<&str>| {
+        let memory = NewMemory {
+            kind: MemoryType::Knowledge,
+            id: MemoryId::new(format!("mem_{number:08}")).unwrap(),
+            agent: agent_id(0),
+            content: "1".to_owned(),
+            tags: tag.map(|tag| Tag::new(tag).unwrap()).into_iter().collect(),
+        };
+        swarms.put_memory(&swarm, &memory).await
+    };
+    let name = |number: u64| format!("knowledge:mem_{number:08}");
+    let (records, tag) = (format!("swarm:{swarm}:records"), format!("swarm:{swarm}:tag#cache"));
+    fill(&engine, &records, true, (10_000..19_999).map(|number| format!("memory:{}", name(number)))).await;
+    assert_full(put(1, Some("cache")).await, "records");
+    put(1, None).await.unwrap();
+    assert_full(put(2, None).await, "records");
+    put(1, None).await.unwrap();
+    assert_full(put(1, Some("cache")).await, "records");
+    let phase = NewPhase {
+        id: PhaseId::new("phase_implement").unwrap(),
+        name: "Implement".to_owned(),
+        level: LoopLevel::new(3).unwrap(),
+        tasks: Vec::new(),
+        entry: Vec::new(),
+        exit: Vec::new(),
+    };
+    assert_full(swarms.create_phase(&swarm, &phase, "test").await, "records");
+
+    typed(&engine, &["DEL", &records]).await;
+    put(1, Some("cache")).await.unwrap();
+    fill(&engine, &tag, true, (10_000..19_999).map(name)).await;
+    put(1, Some("cache")).await.unwrap();
+    assert_full(put(2, Some("cache")).await, "tag#cache");
+    put(2, Some("store")).await.unwrap();
 }

@@ -136,4 +136,11 @@ async fn a_swarm_with_open_tasks_is_not_completed(place: Place) {
     assert_eq!(view(&swarms, &empty.id).await.status(), "completed");
     let over = swarms.create_task(&empty.id, &new_task(1, &[]), "test").await;
     assert!(matches!(over, Err(OpError::Over { .. })), "{over:?}");
+    let before = view(&swarms, &empty.id).await;
+    let sure = SwarmChange { confidence: Some(0.9), ..SwarmChange::default() };
+    for change in [sure, to(Status::Completed)] {
+        let over = swarms.update(&empty.id, &change, "test").await;
+        assert!(matches!(&over, Err(OpError::Over { status, .. }) if status == "completed"), "{over:?}");
+    }
+    assert_eq!(view(&swarms, &empty.id).await.header, before.header, "nor does it live on");
 }

@@ -100,7 +100,8 @@ async fn an_agent_holds_one_task_and_only_while_the_swarm_runs(place: Place) {
     assert!(matches!(&early, Err(OpError::Waits { status, .. }) if status == "initializing"), "{early:?}");
     run(&swarms, &new.id).await;
     let claim = claimed(&swarms, &new.id, &agent).await;
-    let busy = swarms.claim(&new.id, &agent).await;
+    let other = if claim.task == task_id(1) { task_id(2) } else { task_id(1) };
+    let busy = swarms.claim_task(&new.id, &agent, &other).await;
     assert!(matches!(&busy, Err(OpError::Busy { task, .. }) if *task == claim.task.to_string()), "{busy:?}");
     let stranger = swarms.claim(&new.id, &agent_id(9)).await;
     assert!(matches!(stranger, Err(OpError::Unknown { .. })), "{stranger:?}");
@@ -268,4 +269,73 @@ async fn an_agent_stays_small_however_much_it_has_done(place: Place) {
     let done: Vec<String> = serde_json::from_str(&done).unwrap();
     assert_eq!(done.last(), Some(&task_id(7).to_string()));
     assert!((90..=300).contains(&done.len()), "{}", done.len());
+}
+
+/// Its answer may have been lost: whoever asks again is told the same, however many other tasks there are, and nothing is changed.
+#[every_store(except(unix, tls))]
+async fn an_agent_that_asks_again_is_told_the_claim_that_it_holds(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 2).await;
+    for number in 1..=40 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    let agent = agent_id(0);
+    let claim = claimed(&swarms, &swarm, &agent).await;
+    swarms.heartbeat(&swarm, &agent).await.unwrap();
+    let before = view(&swarms, &swarm).await;
+    assert_eq!(claimed(&swarms, &swarm, &agent).await, claim);
+    assert_eq!(swarms.claim_task(&swarm, &agent, &claim.task).await.unwrap(), Claimed::Task(claim.clone()));
+    let after = view(&swarms, &swarm).await;
+    assert_eq!((&after.agents, &after.tasks, &after.header), (&before.agents, &before.tasks, &before.header));
+    assert_ne!(claimed(&swarms, &swarm, &agent_id(1)).await.task, claim.task);
+    swarms.complete_task(&claim, "{}").await.unwrap();
+    assert_ne!(claimed(&swarms, &swarm, &agent).await.task, claim.task);
+}
+
+#[every_store(except(unix, tls))]
+async fn a_dependency_that_is_named_twice_is_waited_for_once(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    for task in [new_task(1, &[]), new_task(2, &[]), new_task(3, &[2, 1, 2, 1, 1])] {
+        swarms.create_task(&swarm, &task, "test").await.unwrap();
+    }
+    let record = swarms.task(&swarm, &task_id(3)).await.unwrap();
+    let expected = format!(r#"["{}","{}"]"#, task_id(2), task_id(1));
+    assert_eq!((record["open"].as_str(), &record["dependencies"]), ("2", &expected));
+    for ready in [0, 1] {
+        let claim = claimed(&swarms, &swarm, &agent_id(0)).await;
+        assert_eq!(swarms.complete_task(&claim, "{}").await.unwrap(), ready);
+    }
+    assert_eq!(claimed(&swarms, &swarm, &agent_id(0)).await.task, task_id(3));
+}
+
+#[every_store(except(unix, tls))]
+async fn a_task_that_is_gone_or_no_longer_waits_is_given_to_nobody(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    let keys = Keyspace::new(naming(&place)).unwrap();
+    let ready = keys.ready(&swarm);
+    for number in 1..=21 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    // The first twenty, so that more are gone than a claim looks at.
+    for number in 1..=20 {
+        let key = keys.task(&swarm, &task_id(number));
+        let _: u64 = place.raw(key.as_str(), &["DEL", key.as_str()]);
+        // And first they are, whatever the clock said.
+        let _: u64 = place.raw(ready.as_str(), &["ZADD", ready.as_str(), "1", task_id(number).as_str()]);
+    }
+    let named = swarms.claim_task(&swarm, &agent_id(0), &task_id(20)).await.unwrap();
+    assert_eq!(named, Claimed::Nothing);
+    let claim = claimed(&swarms, &swarm, &agent_id(0)).await;
+    assert_eq!(claim.task, task_id(21));
+    swarms.complete_task(&claim, "{}").await.unwrap();
+    // One that is finished, and somebody has put it there again.
+    let _: u64 = place.raw(ready.as_str(), &["ZADD", ready.as_str(), "1", task_id(21).as_str()]);
+    assert_eq!(swarms.claim(&swarm, &agent_id(0)).await.unwrap(), Claimed::Nothing);
+    for number in 1..=20 {
+        let key = keys.task(&swarm, &task_id(number));
+        assert_eq!(place.raw::<u64>(key.as_str(), &["EXISTS", key.as_str()]), 0, "{number}");
+    }
+    assert_eq!(place.raw::<u64>(ready.as_str(), &["EXISTS", ready.as_str()]), 0);
 }
