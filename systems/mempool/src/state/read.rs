@@ -85,18 +85,27 @@ impl Pool {
 
     /// The oldest pending transactions, in the order of the queue. They stay there.
     pub async fn peek_pending(&self, limit: u64) -> Result<Vec<Pending>, ReadError> {
-        let Inner { node, names, .. } = &*self.0;
-        let Some(last) = i64::try_from(limit).unwrap_or(i64::MAX).checked_sub(1).filter(|last| *last >= 0)
-        else {
-            return Ok(Vec::new());
-        };
-        let raw = node.run(names.pending.lrange(0, last)).await?;
-        let hashes = raw.iter().map(|raw| TxHash::from_slice(raw));
-        let hashes: Vec<TxHash> = hashes
-            .collect::<Result<_, _>>()
-            .map_err(|error| ReadError::damaged("pending", "an entry", &error))?;
+        let hashes = self.head(limit).await?;
         let payloads = self.payloads(&hashes).await?;
         Ok(hashes.into_iter().zip(payloads).map(|(hash, payload)| Pending { hash, payload }).collect())
+    }
+
+    /// The first hashes of the queue. What is none is passed over; the watcher takes it out.
+    async fn head(&self, limit: u64) -> Result<Vec<TxHash>, Error> {
+        let Inner { node, names, .. } = &*self.0;
+        let (most, mut first, mut hashes) = (i64::try_from(limit).unwrap_or(i64::MAX), 0, Vec::new());
+        loop {
+            let missing = most.saturating_sub(hashes.len() as i64);
+            if missing <= 0 {
+                return Ok(hashes);
+            }
+            let page = node.run(names.pending.lrange(first, first.saturating_add(missing - 1))).await?;
+            hashes.extend(page.iter().filter_map(|raw| TxHash::from_slice(raw).ok()));
+            if (page.len() as i64) < missing {
+                return Ok(hashes);
+            }
+            first += missing;
+        }
     }
 
     /// The status of a transaction; `None` if the pool does not know it. One round trip.
