@@ -186,7 +186,7 @@ impl Pool {
     ) -> Result<(), ConfirmError> {
         let mut cursor = 0;
         loop {
-            let page = self.dump_finalized(cursor, PAGE as u32).await?;
+            let page = self.read_finalized(cursor, PAGE as u32).await?;
             let unknown = self.unknown(page.items.iter().map(|item| item.entry.hash).collect()).await?;
             let found = page.items.into_iter().filter(|item| unknown.contains(&item.entry.hash));
             let found = found.map(|item| Found {
