@@ -9,7 +9,7 @@ use keyplane_kit::events::{Batch, Position};
 use keyplane_store::Error;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::model::{ChainEvent, Status, Tx, TxHash};
+use crate::model::{ChainEvent, Point, Status, Tx, TxHash};
 use crate::open::Config;
 use crate::run::Verdict;
 use crate::state::{
@@ -107,6 +107,13 @@ impl Mempool {
         let event = event.clone();
         let node = self.node();
         self.wait(async move { node.confirm(&event).await })
+    }
+
+    /// The same in the original's words; see [`Node::confirm_seen`](crate::Node::confirm_seen).
+    pub fn confirm_seen(&self, point: Point, seen: &[TxHash], unseen: &[TxHash]) -> Result<(), ConfirmError> {
+        let (seen, unseen) = (seen.to_vec(), unseen.to_vec());
+        let node = self.node();
+        self.wait(async move { node.confirm_seen(point, &seen, &unseen).await })
     }
 
     /// Where a transaction is; `None`: the pool does not know it.

@@ -6,7 +6,7 @@ use std::future::Future;
 use keyplane_kit::events::{Events, Position};
 use keyplane_store::Error;
 
-use crate::model::{ChainEvent, Status, Tx, TxHash};
+use crate::model::{ChainEvent, Point, Status, Tx, TxHash};
 use crate::run::{Node, Verdict};
 use crate::state::{ConfirmError, Inflight, Marked, Page, Pending, ReadError, ReceiveError, Received};
 
@@ -35,6 +35,15 @@ pub trait MempoolStore: Send + Sync + 'static {
 
     /// Applies a chain event, if this node is the watcher; else keeps it.
     fn confirm(&self, event: &ChainEvent) -> impl Future<Output = Result<Verdict, ConfirmError>> + Send;
+
+    /// The same in the original's words, if this node is the watcher: a block with `seen`, or the undoing of what holds `unseen`.
+    /// They cannot tell undoing an empty block from applying one; nothing is kept for a takeover.
+    fn confirm_seen(
+        &self,
+        point: Point,
+        seen: &[TxHash],
+        unseen: &[TxHash],
+    ) -> impl Future<Output = Result<(), ConfirmError>> + Send;
 
     /// Where a transaction is; `None`: the pool does not know it.
     fn check_status(&self, tx: &TxHash) -> impl Future<Output = Result<Option<Status>, ReadError>> + Send;
@@ -78,6 +87,15 @@ impl MempoolStore for Node {
 
     async fn confirm(&self, event: &ChainEvent) -> Result<Verdict, ConfirmError> {
         Self::confirm(self, event).await
+    }
+
+    async fn confirm_seen(
+        &self,
+        point: Point,
+        seen: &[TxHash],
+        unseen: &[TxHash],
+    ) -> Result<(), ConfirmError> {
+        Self::confirm_seen(self, point, seen, unseen).await
     }
 
     async fn check_status(&self, tx: &TxHash) -> Result<Option<Status>, ReadError> {

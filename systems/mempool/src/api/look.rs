@@ -71,7 +71,7 @@ pub(super) async fn finalized(
             "seq": item.seq,
             "hash": entry.hash.to_string(),
             "stage": entry.stage.word(),
-            "confirmations": entry.confirmations,
+            "confirmations": item.confirmations,
             "non_confirmations": entry.non_confirmations,
             "confirmed_at": entry.confirmed_at.as_ref().map(told::point),
         })

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::propagate::propagate;
 use super::watch::Watch;
-use crate::model::{Catch, ChainEvent, Point, Window};
+use crate::model::{Catch, ChainEvent, Point, TxHash, Window};
 use crate::ports::Peer;
 use crate::state::{ConfirmError, Confirmed, Pool, Tip};
 
@@ -122,6 +122,17 @@ impl Node {
         self.inner.confirm(event).await
     }
 
+    /// Takes part in the original's words: see [`Pool::confirm_seen`]. They do not say what follows what, so nothing is kept for a
+    /// takeover: whoever becomes the watcher applies what it is told from then on.
+    pub async fn confirm_seen(
+        &self,
+        point: Point,
+        seen: &[TxHash],
+        unseen: &[TxHash],
+    ) -> Result<(), ConfirmError> {
+        self.inner.confirm_seen(point, seen, unseen).await
+    }
+
     /// Stops: the lock is given back, so that another node goes on at once.
     pub async fn stop(mut self) {
         self.stopping.send_replace(true);
@@ -145,16 +156,43 @@ impl Inner {
             self.reachable(&window, *to).await?;
         }
         window.follow(event);
-        let Some(fence) = self.watch.fence() else {
-            tracing::debug!(node_id = self.pool.node_id(), "not watcher, skipping confirm");
-            return Ok(Verdict::Skipped);
+        let Some(fence) = self.fence() else { return Ok(Verdict::Skipped) };
+        let done = self.apply(&window, &fence, event).await;
+        Ok(self.unless_fenced(done)?.unwrap_or(Verdict::Skipped))
+    }
+
+    async fn confirm_seen(
+        &self,
+        point: Point,
+        seen: &[TxHash],
+        unseen: &[TxHash],
+    ) -> Result<(), ConfirmError> {
+        let _window = self.chain.lock().await;
+        let Some(fence) = self.fence() else { return Ok(()) };
+        let applied = async {
+            self.adopt(&fence).await?;
+            self.pool.confirm_seen(&fence, point, seen, unseen).await
         };
-        match self.apply(&window, &fence, event).await {
+        self.unless_fenced(applied.await).map(Option::unwrap_or_default)
+    }
+
+    /// Nothing if another node is the watcher.
+    fn fence(&self) -> Option<Fence> {
+        let fence = self.watch.fence();
+        if fence.is_none() {
+            tracing::debug!(node_id = self.pool.node_id(), "not watcher, skipping confirm");
+        }
+        fence
+    }
+
+    /// Nothing if another node has become the watcher.
+    fn unless_fenced<T>(&self, done: Result<T, ConfirmError>) -> Result<Option<T>, ConfirmError> {
+        match done {
             Err(ConfirmError::Fenced) => {
                 tracing::debug!(node_id = self.pool.node_id(), "lost watcher lock, skipping confirm");
-                Ok(Verdict::Skipped)
+                Ok(None)
             }
-            done => done,
+            done => done.map(Some),
         }
     }
 

@@ -1,10 +1,12 @@
 -- mempool/adopt v1: make known what the original wrote and this pool does not know yet; what it knows is left alone.
--- keys: watcher_lock_fence(r) stage(w) due(w) offered(w) inputs(w) finalized_index(w) stats(w) payload(w keep)...
+-- keys: watcher_lock_fence(r) stage(w) due(w) offered(w) inputs(rw) finalized_index(w) stats(w) payload(w keep)...
 -- args: fence, txs...
 -- returns: number adopted | -1 when fenced
 -- repeat: safe
 
 local call = redis.call
+-- include: spenders.lua
+
 if call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
 
 -- txs: hash, entry, size, member of due, its height, number of its finished entry, a number of inputs and each of them.
@@ -21,7 +23,7 @@ while first <= #ARGV do
       call('PERSIST', KEYS[7 + place])
       call('HINCRBY', KEYS[7], 'bytes', ARGV[first + 2])
       for i = first + 7, last do
-        call('HSETNX', KEYS[5], ARGV[i], hash)
+        spend(KEYS[5], ARGV[i], hash, false)
       end
     end
     if due ~= '' then call('ZADD', KEYS[3], ARGV[first + 4], due) end

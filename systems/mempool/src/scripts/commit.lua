@@ -9,6 +9,7 @@ local call = redis.call
 -- include: events.lua
 -- include: stage.lua
 -- include: pending.lua
+-- include: spenders.lua
 
 -- plan: a number of moves, nine values for each; a number of trims, a hash and the number of an entry for each; hashes that
 -- nobody knows.
@@ -88,17 +89,17 @@ local function finish(hash, entry, payload, tx, stage)
   call('HSET', KEYS[8], hash, seq)
   call('PEXPIRE', payload, ARGV[5])
   for input in string.gmatch(tx, '%x+#%d+') do
-    if call('HGET', KEYS[12], input) == hash then call('HDEL', KEYS[12], input) end
+    release(KEYS[12], input, hash)
   end
   count('bytes', -size(tx))
   count(stage, 1)
 end
 
-local function reopen(hash, payload, tx)
+local function reopen(hash, payload, tx, to)
   strike(hash)
   call('PERSIST', payload)
   for input in string.gmatch(tx, '%x+#%d+') do
-    call('HSETNX', KEYS[12], input, hash)
+    spend(KEYS[12], input, hash, to == 'confirmed')
   end
   count('bytes', size(tx))
   count('reopened', 1)
@@ -119,7 +120,7 @@ for i = 1, moves do
     call('ZREM', KEYS[10], due[from] .. hash)
     if not inflight[to] then call('HDEL', KEYS[6], raw) end
   elseif not final[to] then
-    reopen(hash, payload, txs[i])
+    reopen(hash, payload, txs[i], to)
   end
 
   if offered[from] and not offered[to] then

@@ -46,7 +46,7 @@ while first <= last do
   if not answer then
     for i = first + 4, next - 1 do
       if call('HSETNX', inputs, argv[i], hash) == 0 then
-        answer = {place, 'conflict', argv[i], call('HGET', inputs, argv[i])}
+        answer = {place, 'conflict', argv[i], string.match(call('HGET', inputs, argv[i]), '%x+')}
         for j = first + 4, i - 1 do
           call('HDEL', inputs, argv[j])
         end

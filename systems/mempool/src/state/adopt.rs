@@ -105,7 +105,8 @@ impl Pool {
             at += PAGE as i64;
         }
         weeds.extend(self.strays(&seen).await?);
-        self.weed(fence, &weeds, to).await
+        to.weeds += self.weed(fence, &weeds).await?;
+        Ok(())
     }
 
     /// Those of the queue that are known, and not as pending.
@@ -121,13 +122,10 @@ impl Pool {
         Ok(strays)
     }
 
-    async fn weed(
-        &self,
-        fence: &Fence,
-        weeds: &[(Vec<u8>, String)],
-        to: &mut Adopted,
-    ) -> Result<(), ConfirmError> {
+    /// Takes out of the queue what does not belong there, each as it stands there and as text if it is a hash: how many.
+    pub(super) async fn weed(&self, fence: &Fence, weeds: &[(Vec<u8>, String)]) -> Result<u64, ConfirmError> {
         let Inner { watcher, names, .. } = &*self.0;
+        let mut gone = 0;
         for some in weeds.chunks(WEEDS) {
             let call = scripts::WeedPending {
                 watcher_lock_fence: fence.key(),
@@ -137,11 +135,11 @@ impl Pool {
                 suspects: some.iter().flat_map(|(raw, text)| [Arg::from(raw), Arg::from(text)]).collect(),
             };
             match watcher.call::<i64>(call).await? {
-                count if count >= 0 => to.weeds += count.unsigned_abs(),
+                count if count >= 0 => gone += count.unsigned_abs(),
                 _ => return Err(ConfirmError::Fenced),
             }
         }
-        Ok(())
+        Ok(gone)
     }
 
     async fn adopt_inflight(
@@ -188,7 +186,7 @@ impl Pool {
     ) -> Result<(), ConfirmError> {
         let mut cursor = 0;
         loop {
-            let page = self.dump_finalized(cursor, PAGE as u32).await?;
+            let page = self.read_finalized(cursor, PAGE as u32).await?;
             let unknown = self.unknown(page.items.iter().map(|item| item.entry.hash).collect()).await?;
             let found = page.items.into_iter().filter(|item| unknown.contains(&item.entry.hash));
             let found = found.map(|item| Found {

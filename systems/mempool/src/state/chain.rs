@@ -1,7 +1,7 @@
 //! The steps of the watcher. Each is looked at, planned by [`model`](crate::model) and carried out by one script, which refuses
 //! when the fence is another or anything that the plan was made from has changed; then it is planned again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use keyplane_key::Arg;
 use keyplane_kit::Fence;
@@ -21,7 +21,7 @@ const DEEPEST: u64 = 2160;
 const MOST_DUE: usize = 500;
 
 /// A plan is out of date when somebody moved one of its transactions within a round trip. So often in a row is no chance.
-const MOST_TRIES: usize = 100;
+pub(super) const MOST_TRIES: usize = 100;
 
 /// The last applied block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,15 @@ pub enum Confirmed {
 
 /// The queue's head: hashes, and what is known of them.
 type Head = Vec<(Vec<u8>, Option<String>)>;
+
+/// What there is to do at the head of the queue.
+#[derive(Default)]
+struct Oldest {
+    /// Older than the limit by the server's clock.
+    old: Vec<TxHash>,
+    /// What does not belong there, as it stands there and as text.
+    weeds: BTreeSet<(Vec<u8>, String)>,
+}
 
 /// Answers of a script, some of which are missing.
 type Texts = Vec<Option<String>>;
@@ -314,7 +323,15 @@ impl Pool {
     /// Drops what has waited longer than the limit: how many. At most some hundreds at a time. What was offered to peers is
     /// dropped by the blocks that come without it, not by the clock.
     pub async fn expire(&self, fence: &Fence) -> Result<usize, ConfirmError> {
-        let old = self.outdated().await?;
+        let Oldest { old, weeds } = self.oldest().await?;
+        if !weeds.is_empty() {
+            let entries = self.weed(fence, &weeds.into_iter().collect::<Vec<_>>()).await?;
+            tracing::warn!(
+                node_id = self.node_id(),
+                entries,
+                "took out of the queue what was not pending, or no hash"
+            );
+        }
         if old.is_empty() {
             return Ok(0);
         }
@@ -333,27 +350,33 @@ impl Pool {
         }
     }
 
-    /// The head of the queue, as far as it is older than the limit by the server's clock.
-    async fn outdated(&self) -> Result<Vec<TxHash>, ConfirmError> {
+    /// What there is to do at the head of the queue.
+    async fn oldest(&self) -> Result<Oldest, ConfirmError> {
         let Inner { watcher, names, settings, .. } = &*self.0;
         let age = settings.limits.age.as_secs();
-        if age == 0 {
-            return Ok(Vec::new());
-        }
         let call =
             scripts::ReadOldest { pending: &names.pending, stage: &names.stage, most: MOST_DUE.into() };
         let (now, head): (u64, Head) = watcher.call(call).await?;
-        let mut old = Vec::new();
+        let (mut oldest, mut is_old) = (Oldest::default(), age != 0);
         for (raw, told) in head {
-            let tx = TxHash::from_slice(&raw)
-                .map_err(|error| ReadError::damaged("pending", "an entry", &error))?;
+            let Ok(tx) = TxHash::from_slice(&raw) else {
+                oldest.weeds.insert((raw, String::new()));
+                continue;
+            };
             match entry(&tx, told.as_deref())? {
-                Some(entry) if now.saturating_sub(entry.received) > age => old.push(tx),
+                Some(entry) if entry.known.stage != model::Stage::Pending => {
+                    oldest.weeds.insert((raw, tx.to_string()));
+                }
                 // The queue is in the order of their ages.
-                _ => break,
+                Some(entry) => {
+                    is_old &= now.saturating_sub(entry.received) > age;
+                    oldest.old.extend(is_old.then_some(tx));
+                }
+                // Nobody has made it known yet.
+                None => {}
             }
         }
-        Ok(old)
+        Ok(oldest)
     }
 
     pub(super) async fn block_at(&self, height: u64) -> Result<Option<Applied>, ReadError> {
@@ -363,7 +386,7 @@ impl Pool {
     }
 
     /// Applied blocks from a height down, the highest first, with their heights.
-    async fn read_applied(&self, height: u64) -> Result<Vec<(u64, Applied)>, ReadError> {
+    pub(super) async fn read_applied(&self, height: u64) -> Result<Vec<(u64, Applied)>, ReadError> {
         let Inner { watcher, names, .. } = &*self.0;
         let lowest = (height + 1).saturating_sub(PAGE as u64);
         let heights: Vec<u64> = (lowest..=height).rev().collect();
@@ -411,7 +434,7 @@ impl Pool {
 }
 
 /// Blocks that are read at once.
-const PAGE: usize = 64;
+pub(super) const PAGE: usize = 64;
 
 /// What is due and does not move with the block itself.
 fn due_beside(due: &[(Due, Known)], moves: &[Move]) -> Vec<(Due, Known)> {

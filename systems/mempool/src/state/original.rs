@@ -3,7 +3,7 @@
 use keyplane_kit::Fence;
 
 use super::Pool;
-use super::chain::{Confirmed, Step};
+use super::chain::{Confirmed, MOST_TRIES, Outcome, PAGE, Step, Tip};
 use super::error::ConfirmError;
 use crate::model::{self, Block, Point, TxHash};
 
@@ -23,17 +23,40 @@ impl Pool {
             return Ok(());
         }
         let tip = self.tip().await?;
+        if let Some(tip) = tip
+            && self.is_applied(tip, point).await?
+        {
+            // The same event again.
+            return Ok(());
+        }
         let block = Block {
             point,
             height: tip.map_or(1, |tip| tip.height + 1),
             prev: tip.map_or(Point::ORIGIN.hash, |tip| tip.point.hash),
             txs: seen.to_vec(),
         };
-        match tip {
-            // The same event again.
-            Some(tip) if tip.point == point => Ok(()),
-            _ => self.apply(fence, &block).await.map(|_: Confirmed| ()),
+        self.apply(fence, &block).await.map(|_: Confirmed| ())
+    }
+
+    /// Whether that block is the tip or below it. These words do not say how high it is, but slots grow with the height.
+    async fn is_applied(&self, tip: Tip, point: Point) -> Result<bool, ConfirmError> {
+        if tip.point == point {
+            return Ok(true);
         }
+        let (mut height, mut lowest) = (tip.height, tip.point.slot);
+        while lowest >= point.slot {
+            let blocks = self.read_applied(height).await?;
+            if blocks.iter().any(|(_, block)| block.point() == point) {
+                return Ok(true);
+            }
+            match (blocks.last(), height.checked_sub(PAGE as u64)) {
+                (Some((_, block)), Some(below)) if blocks.len() == PAGE => {
+                    (height, lowest) = (below, block.slot)
+                }
+                _ => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     /// Undoes every block down to the lowest that holds one of these, and gives back those that no block holds.
@@ -52,11 +75,22 @@ impl Pool {
             };
             self.go_back(fence, to).await?;
         }
-        let view = self.look(0, unseen).await?;
-        let moves = model::retry(unseen, &view.known, self.0.settings.thresholds);
-        if !moves.is_empty() {
-            self.commit(fence, &view, &Step::of(moves)).await?;
-        }
+        self.retry(fence, unseen).await?;
         Ok(true)
+    }
+
+    /// Those that were offered and are in no block are pending again, whatever becomes of them meanwhile.
+    async fn retry(&self, fence: &Fence, txs: &[TxHash]) -> Result<(), ConfirmError> {
+        for _ in 0..MOST_TRIES {
+            let view = self.look(0, txs).await?;
+            let moves = model::retry(txs, &view.known, self.0.settings.thresholds);
+            if moves.is_empty() {
+                return Ok(());
+            }
+            if let Outcome::Done { .. } = self.commit(fence, &view, &Step::of(moves)).await? {
+                return Ok(());
+            }
+        }
+        Err(ConfirmError::Contended { times: MOST_TRIES })
     }
 }

@@ -36,8 +36,10 @@ pub struct Inflight {
 pub struct Finished {
     /// Its place in the log.
     pub seq: u64,
-    /// What became of it.
+    /// What became of it. Its counts are as of then.
     pub entry: FinalizedEntry,
+    /// Blocks from its own up to the tip of now; 0 if it was dropped.
+    pub confirmations: u64,
 }
 
 /// A page of the finished ones.
@@ -85,18 +87,27 @@ impl Pool {
 
     /// The oldest pending transactions, in the order of the queue. They stay there.
     pub async fn peek_pending(&self, limit: u64) -> Result<Vec<Pending>, ReadError> {
-        let Inner { node, names, .. } = &*self.0;
-        let Some(last) = i64::try_from(limit).unwrap_or(i64::MAX).checked_sub(1).filter(|last| *last >= 0)
-        else {
-            return Ok(Vec::new());
-        };
-        let raw = node.run(names.pending.lrange(0, last)).await?;
-        let hashes = raw.iter().map(|raw| TxHash::from_slice(raw));
-        let hashes: Vec<TxHash> = hashes
-            .collect::<Result<_, _>>()
-            .map_err(|error| ReadError::damaged("pending", "an entry", &error))?;
+        let hashes = self.head(limit).await?;
         let payloads = self.payloads(&hashes).await?;
         Ok(hashes.into_iter().zip(payloads).map(|(hash, payload)| Pending { hash, payload }).collect())
+    }
+
+    /// The first hashes of the queue. What is none is passed over; the watcher takes it out.
+    async fn head(&self, limit: u64) -> Result<Vec<TxHash>, Error> {
+        let Inner { node, names, .. } = &*self.0;
+        let (most, mut first, mut hashes) = (i64::try_from(limit).unwrap_or(i64::MAX), 0, Vec::new());
+        loop {
+            let missing = most.saturating_sub(hashes.len() as i64);
+            if missing <= 0 {
+                return Ok(hashes);
+            }
+            let page = node.run(names.pending.lrange(first, first.saturating_add(missing - 1))).await?;
+            hashes.extend(page.iter().filter_map(|raw| TxHash::from_slice(raw).ok()));
+            if (page.len() as i64) < missing {
+                return Ok(hashes);
+            }
+            first += missing;
+        }
     }
 
     /// The status of a transaction; `None` if the pool does not know it. One round trip.
@@ -162,8 +173,15 @@ impl Pool {
         Ok(told.collect())
     }
 
-    /// Finished transactions from a number on. 0 begins with the oldest.
+    /// Finished transactions from a number on, with the depth of now. 0 begins with the oldest.
     pub async fn dump_finalized(&self, cursor: u64, limit: u32) -> Result<Page, ReadError> {
+        let mut page = self.read_finalized(cursor, limit).await?;
+        self.deepen(&mut page.items).await?;
+        Ok(page)
+    }
+
+    /// The same with the depth that they had when they were finished.
+    pub(super) async fn read_finalized(&self, cursor: u64, limit: u32) -> Result<Page, ReadError> {
         let Inner { node, names, .. } = &*self.0;
         let call = scripts::DumpFinalized {
             finalized: &names.finalized,
@@ -187,14 +205,29 @@ impl Pool {
             return Ok(Vec::new());
         };
         let entries = node.run(names.finalized.zrange_with_scores(first, last)).await?;
-        entries.into_iter().rev().map(finished).collect()
+        let mut items: Vec<Finished> = entries.into_iter().rev().map(finished).collect::<Result<_, _>>()?;
+        self.deepen(&mut items).await?;
+        Ok(items)
+    }
+
+    /// Depths of now. One that nobody has made known yet, or that is where its entry says no longer, keeps what is written there.
+    async fn deepen(&self, items: &mut [Finished]) -> Result<(), ReadError> {
+        let hashes: Vec<TxHash> = items.iter().map(|item| item.entry.hash).collect();
+        if hashes.is_empty() {
+            return Ok(());
+        }
+        for (item, status) in items.iter_mut().zip(self.check_all(&hashes).await?) {
+            let status = status.filter(|status| status.stage == item.entry.stage);
+            item.confirmations = status.map_or(item.confirmations, |status| status.confirmations);
+        }
+        Ok(())
     }
 }
 
 pub(super) fn finished((entry, seq): (Vec<u8>, f64)) -> Result<Finished, ReadError> {
     let entry =
         FinalizedEntry::from_cbor(&entry).map_err(ReadError::record("finalized", format!("number {seq}")))?;
-    Ok(Finished { seq: seq as u64, entry })
+    Ok(Finished { seq: seq as u64, confirmations: entry.confirmations.into(), entry })
 }
 
 /// What is known of a transaction.

@@ -81,6 +81,26 @@ async fn finished_ones_are_read_in_pages(place: Place) {
     assert_eq!((entry.confirmations, entry.non_confirmations), (6, 0));
 }
 
+/// 5 once more: what is listed is as deep as it is now, not as it was when it became final.
+#[every_store(except(unix, tls))]
+async fn the_log_shows_the_depth_of_now(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let (kept, missed) = (watcher.acknowledged().await, watcher.acknowledged().await);
+    for _ in 0..11 {
+        watcher.sees(&[kept], &[]).await;
+    }
+    let pool = &watcher.pool;
+    assert_eq!(status(pool, &kept).await.confirmations, 11);
+    let mut pages =
+        [pool.dump_finalized(0, 10).await.unwrap().items, pool.newest_finished(0, 10).await.unwrap()];
+    pages[1].reverse();
+    for items in pages {
+        let shown: Vec<_> = items.iter().map(|item| (item.entry.hash, item.confirmations)).collect();
+        assert_eq!(shown, [(missed, 0), (kept, 11)]);
+        assert_eq!(items[1].entry.confirmations, 6, "the record is as of then");
+    }
+}
+
 /// 6: the newest are kept, with all that belongs to them; a cursor that is too old is told so.
 #[every_store(except(unix, tls))]
 async fn the_log_is_trimmed_and_says_so(place: Place) {

@@ -1,9 +1,11 @@
 //! The eleven behaviours that every store of the original shows: finalized after six blocks, dropped after two misses.
 
-use keyplane_mempool::Stage;
+use std::time::Duration;
+
+use keyplane_mempool::{BlockHash, MempoolStore, Node, Point, Stage, TxHash};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{Watcher, finished, received, stage, status};
+use crate::setup::{Watcher, drawn, finished, node, received, stage, status};
 
 #[every_store(except(unix, tls))]
 async fn finalized_after_the_threshold(place: Place) {
@@ -121,4 +123,61 @@ async fn never_acknowledged_it_is_dropped_all_the_same(place: Place) {
     watcher.sees(&[], &[]).await;
     watcher.sees(&[], &[]).await;
     assert_eq!(finished(&watcher.pool).await, [(tx, Stage::Dropped)]);
+}
+
+#[every_store(except(unix, tls))]
+async fn a_point_that_was_told_before_is_no_block_again(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let tx = watcher.acknowledged().await;
+    // More than are looked at in one round trip.
+    let points: Vec<Point> = (1..=70).map(|slot| Point { slot, hash: BlockHash::new(drawn()) }).collect();
+    let tell = async |point, seen: &[TxHash]| {
+        watcher.pool.confirm_seen(watcher.fence(), point, seen, &[]).await.unwrap();
+    };
+    tell(points[0], &[tx]).await;
+    for point in &points[1..] {
+        tell(*point, &[]).await;
+    }
+    let tip = watcher.pool.tip().await.unwrap();
+    for again in [points[0], points[1], points[68], points[69]] {
+        tell(again, &[tx]).await;
+    }
+    assert_eq!(watcher.pool.tip().await.unwrap(), tip);
+    assert_eq!(status(&watcher.pool, &tx).await.confirmed_at, Some(points[0]));
+}
+
+/// A peer's answer may come between the look and the step: the step is planned again.
+#[every_store(except(unix, tls))]
+async fn what_is_unseen_is_given_back_whatever_happens_meanwhile(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let other = node(&place).await;
+    for _ in 0..50 {
+        let tx = [received(&other).await];
+        other.mark_inflight(&tx).await.unwrap();
+        let unseen = watcher.sees(&[], &tx);
+        let (_, marked) = tokio::join!(unseen, other.mark_acknowledged(&tx));
+        marked.unwrap();
+        assert_eq!(stage(&other, &tx[0]).await, Some(Stage::Pending));
+    }
+}
+
+/// Without a lock of its own to show: the node knows whether it is the watcher.
+#[every_store(except(unix, tls))]
+async fn a_node_understands_the_words_of_the_original(place: Place) {
+    let (first, second) = (node(&place).await, node(&place).await);
+    let watcher = Node::start(first.clone(), first.lease().unwrap());
+    while watcher.watch().fence().is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let other = Node::start(second.clone(), second.lease().unwrap());
+    let tx = [received(&first).await];
+    let at = |slot| Point { slot, hash: BlockHash::new([slot as u8; 32]) };
+    MempoolStore::confirm_seen(&other, at(1), &tx, &[]).await.unwrap();
+    assert_eq!(first.tip().await.unwrap(), None, "another one is the watcher");
+    for slot in 1..=6 {
+        MempoolStore::confirm_seen(&watcher, at(slot), &tx, &[]).await.unwrap();
+    }
+    assert_eq!(stage(&first, &tx[0]).await, Some(Stage::Finalized));
+    other.stop().await;
+    watcher.stop().await;
 }

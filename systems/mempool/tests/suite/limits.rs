@@ -1,11 +1,11 @@
 //! What the pool does not take in, and what it says then.
 
-use keyplane_mempool::Stage;
 use keyplane_mempool::model::{Input, Payload};
 use keyplane_mempool::state::{Limit, ReceiveError};
+use keyplane_mempool::{Block, Stage, TxHash};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{Watcher, node_with, settings, spending, stage, tx};
+use crate::setup::{Watcher, block_on, node_with, settings, spending, stage, tx};
 
 #[every_store(except(unix, tls))]
 async fn a_full_pool_refuses_and_evicts_nothing(place: Place) {
@@ -65,6 +65,57 @@ async fn the_second_spender_is_refused_and_told_the_first(place: Place) {
     watcher.pool.receive(&second).await.unwrap();
     let refused = watcher.pool.receive(&first).await.unwrap_err();
     assert!(matches!(refused, ReceiveError::Conflict { .. }), "now it is the other way round: {refused}");
+}
+
+/// A dropped one whose input another spends by then is in a block after all. Its input is taken as long as one of the two is
+/// unfinished.
+#[every_store(except(unix, tls))]
+async fn what_a_block_brings_back_spends_its_inputs_again(place: Place) {
+    let watcher = Watcher::new(&place).await;
+    let (pool, input) = (&watcher.pool, Input { tx: tx().hash, index: 3 });
+    let (first, second, third) = (spending(&[input]), spending(&[input]), spending(&[input]));
+    let spender = async || match pool.receive(&third).await {
+        Err(ReceiveError::Conflict { by, .. }) => Some(by),
+        Err(error) => panic!("{error}"),
+        Ok(_) => None,
+    };
+    pool.receive(&first).await.unwrap();
+    pool.mark_inflight(&[first.hash]).await.unwrap();
+    let mut chain = vec![block_on(None, &[])];
+    watcher.apply(&chain[0]).await;
+    let grow = async |chain: &mut Vec<Block>, txs: &[TxHash]| {
+        chain.push(block_on(chain.last(), txs));
+        watcher.apply(&chain[chain.len() - 1]).await;
+    };
+    grow(&mut chain, &[]).await;
+    grow(&mut chain, &[]).await;
+    assert_eq!(stage(pool, &first.hash).await, Some(Stage::Dropped));
+    pool.receive(&second).await.unwrap();
+    pool.mark_inflight(&[second.hash]).await.unwrap();
+
+    grow(&mut chain, &[first.hash]).await;
+    assert_eq!(spender().await, Some(first.hash.to_string()), "the chain has decided");
+    grow(&mut chain, &[]).await;
+    assert_eq!(stage(pool, &second.hash).await, Some(Stage::Dropped));
+    assert_eq!(
+        spender().await,
+        Some(first.hash.to_string()),
+        "what is not its own any more it does not free"
+    );
+    // Both blocks are undone: the second is on its way again, and the first waits.
+    watcher.back_to(&chain[2]).await;
+    assert_eq!(stage(pool, &second.hash).await, Some(Stage::Propagated));
+    chain.truncate(3);
+    pool.mark_inflight(&[first.hash]).await.unwrap();
+    grow(&mut chain, &[]).await;
+    grow(&mut chain, &[second.hash]).await;
+    assert_eq!(stage(pool, &first.hash).await, Some(Stage::Dropped));
+    assert_eq!(spender().await, Some(second.hash.to_string()));
+    for _ in 0..5 {
+        grow(&mut chain, &[]).await;
+    }
+    assert_eq!(stage(pool, &second.hash).await, Some(Stage::Finalized));
+    assert_eq!(spender().await, None, "nobody is left");
 }
 
 /// What comes at the same time goes to the store together. Each is judged as if it had come alone.

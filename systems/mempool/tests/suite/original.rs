@@ -1,11 +1,13 @@
 //! A pool that takes over from the original: its data, and what it left lying about.
 
+use std::time::Duration;
+
 use keyplane_mempool::model::Payload;
 use keyplane_mempool::ports::SimWallet;
 use keyplane_mempool::{BlockHash, ChainEvent, Node, Point, Stage, Tx, TxHash};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{Watcher, block_on, drawn, node, queue, stage, status};
+use crate::setup::{Watcher, block_on, drawn, node, node_with, queue, settings, stage, status};
 
 /// Writes as the original does, past the pool.
 struct Original<'p>(&'p Place);
@@ -90,7 +92,7 @@ async fn what_the_original_accepted_is_not_stuck(place: Place) {
     let lease = pool.lease().unwrap();
     let node = Node::start(pool.clone(), lease);
     while node.watch().fence().is_none() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     // The first block that this pool sees holds one that only the original knew.
     let block = block_on(None, &[waits.hash]);
@@ -165,4 +167,35 @@ async fn what_stands_in_the_queue_in_vain_holds_up_nobody(place: Place) {
     pool.mark_inflight(&[txs[0].hash, txs[1].hash]).await.unwrap();
     assert_eq!(queue(&pool).await, txs[2..].iter().map(|tx| tx.hash).collect::<Vec<_>>());
     assert_eq!(stage(&pool, &txs[0].hash).await, Some(Stage::Propagated));
+}
+
+/// Whatever somebody has pushed there: nobody stops for it, and the watcher takes it out when it meets it.
+#[every_store(except(unix, tls))]
+async fn what_is_no_hash_stops_neither_readers_nor_the_watcher(place: Place) {
+    let mut settings = settings();
+    settings.limits.age = Duration::from_secs(3600);
+    let pool = node_with(&place, settings).await;
+    let watcher = Watcher::of(pool.clone()).await;
+    let original = Original(&place);
+    let mut wallet = SimWallet::new(fastrand::u64(..));
+    let txs: Vec<Tx> = (0..3).map(|_| wallet.pay().unwrap()).collect();
+    for tx in &txs {
+        pool.receive(tx).await.unwrap();
+    }
+    pool.mark_inflight(&[txs[0].hash]).await.unwrap();
+    // The second was received long ago.
+    let entry = format!("pending 1 0 - 1000 100 {}#1", txs[1].hash);
+    original.run("stage", &[b"HSET", txs[1].hash.to_string().as_bytes(), entry.as_bytes()]);
+    original.run("pending", &[b"LPUSH", txs[0].hash.bytes()]);
+    for _ in 0..40 {
+        original.run("pending", &[b"LPUSH", b"x", b"y", &drawn()[..31]]);
+    }
+    let shown = pool.peek_pending(3).await.unwrap();
+    let hashes: Vec<TxHash> = shown.iter().map(|pending| pending.hash).collect();
+    assert_eq!(hashes, [txs[0].hash, txs[1].hash, txs[2].hash], "as many as there are behind it");
+
+    assert_eq!(pool.expire(watcher.fence()).await.unwrap(), 1);
+    assert_eq!(stage(&pool, &txs[1].hash).await, Some(Stage::Dropped));
+    assert_eq!(queue(&pool).await, [txs[2].hash]);
+    assert_eq!(original.ask::<u64>("pending", &[b"LLEN"]), 1);
 }

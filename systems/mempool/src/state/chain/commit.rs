@@ -139,7 +139,7 @@ impl Pool {
         }
         let seq = watcher.run(names.finalized_index.hget(hash.to_string()).reading::<Option<u64>>()).await?;
         let Some(seq) = seq else { return Ok(Payload::gone()) };
-        let page = self.dump_finalized(seq, 1).await?;
+        let page = self.read_finalized(seq, 1).await?;
         let entry = page.items.into_iter().find(|item| item.entry.hash == *hash);
         Ok(entry.map_or_else(Payload::gone, |item| item.entry.payload))
     }
