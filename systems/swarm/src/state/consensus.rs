@@ -88,7 +88,7 @@ impl Swarms {
                 fields: flat(&fields),
             };
             let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match told.word() {
                 "ok" => return Ok(number),
                 "round" => number = told.number(1) + 1,
@@ -137,7 +137,7 @@ impl Swarms {
             most_bytes: most_of_round.1.into(),
         };
         let told: Vec<Reply> = handle.call(call).await?;
-        let told = self.told(swarm, &told);
+        let told = self.told(swarm, &told).await;
         match told.word() {
             "ok" => Ok(told.number(3)),
             "stranger" => {
@@ -201,7 +201,7 @@ impl Swarms {
                 decision: (&what).into(),
             };
             let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match told.word() {
                 "ok" => return Ok((tally, decision, told.done())),
                 // A vote came in between.

@@ -69,6 +69,7 @@ pub use tasks::{Claim, Claimed, NewTask};
 pub use view::SwarmView;
 
 use chains::Chains;
+use horizon::Drawing;
 use indexes::Indexes;
 use names::Names;
 use outcome::Told;
@@ -130,6 +131,7 @@ struct Inner {
     headers: Records,
     indexes: Indexes,
     touched: Touched,
+    drawing: Drawing,
 }
 
 impl Swarms {
@@ -157,6 +159,7 @@ impl Swarms {
             headers: Records::of(&janitor, &keys::info::SWARM)?,
             indexes: Indexes::new(&janitor, &keyspace)?,
             touched: Touched::default(),
+            drawing: Drawing::default(),
             janitor,
             metrics,
             monitor: component("monitor")?,
@@ -205,11 +208,15 @@ impl Swarms {
         self.0.touched.some().await;
     }
 
-    /// An answer of an operation. What was done has left notes for the indexes.
-    fn told(&self, swarm: &SwarmId, replies: &[Reply]) -> Told {
+    /// An answer of an operation. What was done has left notes for the indexes; and if it was done late in the life of the
+    /// children, these live on from now on.
+    async fn told(&self, swarm: &SwarmId, replies: &[Reply]) -> Told {
         let told = Told::new(replies);
         if told.word() == "ok" {
             self.0.touched.add(swarm);
+        }
+        if told.is_near() {
+            self.go_on(swarm).await;
         }
         told
     }

@@ -215,7 +215,7 @@ impl Swarms {
             steps: batch.words(),
         };
         let told: Vec<Reply> = coordinator.call(call).await?;
-        let told = self.told(swarm, &told);
+        let told = self.told(swarm, &told).await;
         match told.word() {
             "ok" => Ok((told.number(1), told.number(2))),
             _ => Err(told.refusal(swarm, swarm.as_str(), "")),
