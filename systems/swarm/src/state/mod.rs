@@ -22,6 +22,7 @@ mod names;
 mod outcome;
 mod performance;
 mod phases;
+mod pins;
 mod placed;
 mod records;
 mod recover;

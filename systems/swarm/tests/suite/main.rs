@@ -10,6 +10,7 @@ mod looks;
 mod loops;
 mod lost;
 mod performance;
+mod pins;
 mod properties;
 mod recover;
 mod relisted;
