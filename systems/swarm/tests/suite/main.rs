@@ -3,6 +3,7 @@
 
 mod agents;
 mod checkpoints;
+mod healed;
 mod held_up;
 mod kept;
 mod lists;
