@@ -70,6 +70,7 @@ pub use tasks::{Claim, Claimed, NewTask};
 pub use view::SwarmView;
 
 use chains::Chains;
+use consensus::ClosedRounds;
 use horizon::Drawing;
 use indexes::Indexes;
 use names::Names;
@@ -133,6 +134,7 @@ struct Inner {
     indexes: Indexes,
     touched: Touched,
     drawing: Drawing,
+    closed_rounds: ClosedRounds,
 }
 
 impl Swarms {
@@ -161,6 +163,7 @@ impl Swarms {
             indexes: Indexes::new(&janitor, &keyspace)?,
             touched: Touched::default(),
             drawing: Drawing::default(),
+            closed_rounds: ClosedRounds::default(),
             janitor,
             metrics,
             monitor: component("monitor")?,

@@ -312,3 +312,36 @@ async fn a_keeper_lives_through_a_store_that_is_away() {
     made.sort();
     assert_eq!(found, made);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_keeper_closes_old_rounds_behind_many_newer_ones() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 0).await;
+    let open = async |minutes: u64| {
+        let lasts = Duration::from_secs(60 * minutes);
+        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 0 };
+        swarms.open_round(&swarm, &new, "test").await.unwrap()
+    };
+    // The first is open for long, and those behind it are over long before.
+    open(15).await;
+    for _ in 0..24 {
+        open(1).await;
+    }
+    engine.advance(61 * SECOND).await;
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    let pending = async || {
+        let mut pending = Vec::new();
+        for number in 1..=25 {
+            let round = swarms.round(&swarm, Round::new(number).unwrap()).await.unwrap();
+            pending.extend((round["status"] == "pending").then_some(number));
+        }
+        pending
+    };
+    pass(&engine, 10 * SECOND).await;
+    assert_eq!(pending().await, [1]);
+    pass(&engine, 900 * SECOND).await;
+    assert_eq!(pending().await, [0; 0]);
+    assert_eq!((keeper.counters().closed.get(), keeper.counters().failed.get()), (25, 0));
+    keeper.stop().await;
+}
