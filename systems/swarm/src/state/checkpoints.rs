@@ -121,7 +121,7 @@ struct Draft {
 /// What became of a draft.
 enum Put {
     /// It is stored.
-    Made(Checkpoint),
+    Made(Box<Checkpoint>),
     /// Another checkpoint came first, or a recovery: the header's `recovery` is not as it was seen.
     Overtaken,
     /// Something is there under its id that no list names.
@@ -161,7 +161,7 @@ impl Swarms {
             match self.put_draft(swarm, &draft, &seen.unwrap_or_default(), by).await? {
                 Put::Made(made) => {
                     self.remember(swarm, chain, &draft, &made);
-                    return Ok(made);
+                    return Ok(*made);
                 }
                 Put::Taken => taken = draft.seq,
                 Put::Overtaken => {}
@@ -331,7 +331,7 @@ impl Swarms {
         let told: Vec<Reply> = checkpointer.call(call).await?;
         let told = Told::new(&told);
         match told.word() {
-            "ok" => Ok(Put::Made(made(draft, told.text(1), chunks.len()))),
+            "ok" => Ok(Put::Made(Box::new(made(draft, told.text(1), chunks.len())))),
             "seq" => Ok(Put::Overtaken),
             "exists" => Ok(Put::Taken),
             _ => Err(told.refusal(swarm, draft.id.as_str(), "")),
@@ -402,6 +402,7 @@ fn draft(
     ];
     let parent = chain.map(|chain| chain.newest.clone());
     fields.extend(parent.as_ref().map(|parent| ("parent", parent.to_string())));
+    fields.extend(header("status").map(|status| ("status", status)));
     fields.extend(header("currentPhase").map(|phase| ("phase", phase)));
     fields.extend(options.label.clone().map(|label| ("label", label)));
     let so_far = so_far(&header("recovery").unwrap_or_default());
