@@ -471,21 +471,6 @@ pub(super) fn listed(id: &CheckpointId, fields: &[Option<String>]) -> Checkpoint
     }
 }
 
-/// A checkpoint and all that it stands on, itself first. A chain that leads back ends there.
-pub(super) fn chain_of<'c>(
-    by_id: &BTreeMap<&str, &'c Checkpoint>,
-    own: &'c Checkpoint,
-) -> Vec<&'c Checkpoint> {
-    let mut links = vec![own];
-    while let Some(parent) = links.last().and_then(|one| one.parent.as_deref()) {
-        match by_id.get(parent) {
-            Some(next) if !links.iter().any(|one| one.id == next.id) => links.push(next),
-            _ => break,
-        }
-    }
-    links
-}
-
 #[cfg(test)]
 mod tests {
     use keyplane_kit::checkpoint::Body;

@@ -10,7 +10,7 @@ use keyplane_key::{Arg, Key, Str};
 use keyplane_kit::checkpoint::{Kept, Retention};
 use keyplane_store::Reply;
 
-use super::checkpoints::{Checkpoint, Named, chain_of};
+use super::checkpoints::{Checkpoint, Named};
 use super::error::OpError;
 use super::outcome::Told;
 use super::{Inner, MOST_TRIES, Swarms, millis};
@@ -128,6 +128,21 @@ fn needed<'n>(named: &'n Named, id: &CheckpointId, pinned: bool) -> Result<Vec<&
     let by_id: BTreeMap<&str, &Checkpoint> = named.there.iter().map(|one| (one.id.as_str(), one)).collect();
     let own = by_id.get(id.as_str()).ok_or_else(|| OpError::Unknown { id: id.to_string() })?;
     Ok(if pinned { chain_of(&by_id, own) } else { named.there.iter().collect() })
+}
+
+/// A checkpoint and all that it stands on, itself first. A chain that leads back ends there.
+pub(super) fn chain_of<'c>(
+    by_id: &BTreeMap<&str, &'c Checkpoint>,
+    own: &'c Checkpoint,
+) -> Vec<&'c Checkpoint> {
+    let mut links = vec![own];
+    while let Some(parent) = links.last().and_then(|one| one.parent.as_deref()) {
+        match by_id.get(parent) {
+            Some(next) if !links.iter().any(|one| one.id == next.id) => links.push(next),
+            _ => break,
+        }
+    }
+    links
 }
 
 /// Its id, unless that is of an old shape: those are read, and never written.
