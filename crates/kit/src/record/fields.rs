@@ -22,6 +22,11 @@ impl Fields {
         self.0.check_field(field, Some(value))
     }
 
+    /// The fields that every record has.
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        self.0.required()
+    }
+
     /// The states from which a field may move to this one, between commas; nothing where the contract names no moves.
     #[must_use]
     pub fn leading_to(&self, field: &str, value: &str) -> &str {

@@ -111,6 +111,10 @@ impl Rules {
         }
     }
 
+    pub(super) fn required(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().filter(|(_, rule)| rule.required).map(|(name, _)| name.as_str())
+    }
+
     fn check_required(&self, change: &Change) -> Result<(), CommitError> {
         let given = |name: &str| {
             change.set.iter().any(|(field, _)| field == name)

@@ -231,7 +231,7 @@ async fn recover(desk: &Desk, args: &Args) -> Result<Value, Refused> {
         Some(export) if named.as_ref().is_some_and(|id| id.as_str() != export.checkpoint) => {
             return Err(Refused::bad_argument("export", &format!("it is of {}", export.checkpoint)));
         }
-        Some(export) => From::State(Box::new(export.load()?.1)),
+        Some(export) => From::State(Box::new(export.load_of(&swarm)?)),
         None => named.map_or(From::Newest, From::Checkpoint),
     };
     Ok(recovered(&swarm, &desk.swarms.recover(&swarm, from, args.flag("dryRun"), args.by()).await?))

@@ -221,12 +221,11 @@ impl From<OpError> for Refused {
 
 impl From<ImportError> for Refused {
     fn from(error: ImportError) -> Self {
-        Self::new(
-            Blame::Input,
-            "bad_export",
-            format!("the export cannot be used: {error}"),
-            "export it again",
-        )
+        let help = match error {
+            ImportError::Other { .. } => "recover the swarm that it is of",
+            _ => "export it again",
+        };
+        Self::new(Blame::Input, "bad_export", format!("the export cannot be used: {error}"), help)
     }
 }
 

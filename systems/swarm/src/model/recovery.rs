@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use keyplane_kit::checkpoint::{Body, State};
 
+use crate::keys::AgentId;
+
 /// After this much time half of what a checkpoint says is taken for outdated: a swarm without a sign of life ends then.
 const HALF_LIFE: Duration = Duration::from_secs(3600);
 
@@ -22,8 +24,34 @@ pub struct Plan {
     pub requeue: BTreeSet<String>,
     /// Tasks that can be claimed, with their place; some of them are known to be so already.
     pub ready: BTreeMap<String, u64>,
+    /// Tasks that wait for others, whether they come back or are there. When all else is back it is looked again for how many.
+    pub waiting: BTreeMap<String, Waiting>,
+    /// Those of `requeue` that no agent holds: somebody has written them by hand.
+    pub unheld: BTreeMap<String, Unheld>,
     /// Votes in rounds that come back.
     pub votes: u64,
+}
+
+/// A task that waits for others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waiting {
+    /// The tasks that it waits for.
+    pub others: BTreeSet<String>,
+    /// Its place among those that can be claimed.
+    pub place: u64,
+    /// Which roster lists it.
+    pub shard: usize,
+}
+
+/// A task under way that no agent holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unheld {
+    /// Whoever holds it by its own word, which is no agent's id.
+    pub holder: String,
+    /// Its place among those that can be claimed.
+    pub place: u64,
+    /// Which roster lists it.
+    pub shard: usize,
 }
 
 /// What a plan is made of.
@@ -70,10 +98,22 @@ impl<'f> Found<'f> {
         }
         let tasks = self.live.iter().chain(&plan.restore).filter(|(name, _)| family(name) == "tasks");
         for (name, task) in tasks {
-            let id = name.trim_start_matches("tasks:");
+            let id = name.trim_start_matches("tasks:").to_owned();
+            let (place, shard) = (place(task, self.now), shard(task));
             match task.text("status") {
-                Some("in_progress") if !self.held.contains(id) => drop(plan.requeue.insert(id.to_owned())),
-                Some("pending") => drop(plan.ready.insert(id.to_owned(), place(task, self.now))),
+                Some("in_progress") if !self.held.contains(&id) => {
+                    let holder = task.text("assignedAgent").unwrap_or_default();
+                    if AgentId::from_store(holder).is_err() {
+                        plan.unheld.insert(id.clone(), Unheld { holder: holder.to_owned(), place, shard });
+                    }
+                    plan.requeue.insert(id);
+                }
+                Some("pending") => drop(plan.ready.insert(id, place)),
+                Some("blocked") => {
+                    drop(
+                        plan.waiting.insert(id, Waiting { others: ids(task, "dependencies"), place, shard }),
+                    );
+                }
                 _ => {}
             }
         }
@@ -158,14 +198,20 @@ pub fn family(name: &str) -> &str {
     name.split_once(':').map_or(name, |(family, _)| family)
 }
 
-/// Ids in a field, which is a JSON list.
-fn ids(body: &Body, field: &str) -> Vec<String> {
+/// Ids in a field, which is a JSON list; each once, as often as it may stand there.
+fn ids(body: &Body, field: &str) -> BTreeSet<String> {
     body.text(field).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// Where a task stands among those that can be claimed.
 fn place(task: &Body, now: u64) -> u64 {
     task.text("place").and_then(|text| text.parse().ok()).unwrap_or(2 * 10_u64.pow(13) + now)
+}
+
+/// Which roster lists a record; 0 is the plain one.
+#[must_use]
+pub fn shard(body: &Body) -> usize {
+    body.text("shard").and_then(|shard| shard.parse().ok()).unwrap_or(0)
 }
 
 /// How far what a checkpoint of this age says is still to be believed, 0 to 1.
@@ -246,6 +292,25 @@ mod tests {
     }
 
     #[test]
+    fn a_task_waits_once_for_what_it_names_twice() {
+        let twice: &[(&str, &str)] = &[
+            ("status", "blocked"),
+            ("dependencies", r#"["task_a","task_a"]"#),
+            ("open", "2"),
+            ("place", "7"),
+            ("shard", "1"),
+        ];
+        let saved = state(&[(A, &[("status", "pending")]), (B, twice)]);
+        let waits = Waiting { others: BTreeSet::from(["task_a".to_owned()]), place: 7, shard: 1 };
+        let lost = Found::new(&BTreeMap::new(), &saved, &BTreeSet::new(), 1).plan();
+        assert_eq!(lost.restore[B].text("open"), Some("1"));
+        assert_eq!(lost.waiting, BTreeMap::from([("task_b".to_owned(), waits.clone())]));
+        let there = live(&[(A, &[("status", "completed")]), (B, twice)]);
+        let plan = Found::new(&there, &saved, &BTreeSet::new(), 1).plan();
+        assert_eq!(plan.waiting["task_b"], waits, "it is looked at again, whatever it says");
+    }
+
+    #[test]
     fn a_header_that_comes_back_counts_what_came_after_it_was_saved() {
         let saved = state(&[
             (
@@ -267,6 +332,7 @@ mod tests {
         let held = BTreeSet::from(["task_a".to_owned()]);
         let plan = Found::new(&there, &State::default(), &held, 1).plan();
         assert_eq!(plan.requeue, BTreeSet::from(["task_b".to_owned()]));
+        assert_eq!(plan.unheld.keys().collect::<Vec<_>>(), ["task_b"], "it names no agent");
     }
 
     #[test]

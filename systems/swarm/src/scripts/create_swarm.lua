@@ -27,4 +27,4 @@ call('XADD', KEYS[4], '*', 'index', ARGV[7], 'op', 'enter', 'member', ARGV[1])
 call('PEXPIRE', KEYS[4], ARGV[3])
 local number = tell(KEYS[2], ARGV[5], 'create_swarm', 'header', '', 'initializing', ARGV[6], '1')
 mark(KEYS[3], ARGV[5], 'header', number)
-return {'ok', 1, 0}
+return {'ok', 1, ''}

@@ -3,15 +3,16 @@
 --   roster(rw)... task_roster(rw)... roster_shard(rw)... task_roster_shard(rw)... memory_tag(rw)... agent(rw)... consensus(rw)...
 --   memory(rw)... phase(rw)... task(rw)...
 -- args: fence, id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, steps...
--- returns: {"ok", records restored, agents made idle} | {"fenced"} | {"gone"}
+-- returns: {"ok", records restored, agents made idle, tasks taken back} | {"fenced"} | {"gone"}
 -- repeat: safe
 
 -- steps: header n field value ... | hash key name n field value ... | line key field value | tag key member
---   | ready key score task | records member | note index | idle key roster agent. `key` is a place among the keys, n counts fields and values. A record
---   that is there is left alone.
+--   | ready key score task | records member | note index | idle key roster agent | settle key roster score task n (key task) ...
+--   | free key roster score task holder | count shards of agents, of tasks. `key` and `roster` are places among the keys, n counts
+--   fields and values, or tasks that are waited for. A record that is there is left alone.
 local call = redis.call
 if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
-local at, restored, idle, is_new = 8, 0, 0, false
+local at, restored, idle, is_new, freed = 8, 0, 0, false, {}
 
 local function restore(key, first, last)
   for i = first, last, 1000 do
@@ -32,8 +33,71 @@ if not status then return {'gone'} end
 -- include: alive.lua
 -- include: tell.lua
 -- include: agent.lua
+-- include: task.lua
 keep_alive(KEYS[2], KEYS[8], ARGV[3], ARGV[4], ARGV[5], ARGV[2])
 local lives = text(math.max(now + 2 * ARGV[3], horizon + 0))
+
+-- A task that somebody may claim from now on.
+local function make_pending(key, roster, score, id, task, from)
+  local version = text((task.version or 0) + 1)
+  call('HSET', key, 'status', 'pending', 'version', version)
+  call('HSET', roster, id, task_line('pending', task.priority, '0', '', task.attempt))
+  call('PEXPIREAT', roster, lives)
+  call('ZADD', KEYS[3], score, id)
+  call('PEXPIREAT', KEYS[3], lives)
+  mark(KEYS[7], ARGV[6], 'tasks:' .. id, tell(KEYS[6], ARGV[6], 'recover', 'tasks:' .. id, from, 'pending', ARGV[7], version))
+end
+
+-- A task that waits for others waits for those of them that are not completed now, whatever was known of it; and these know.
+local function settle(first, last, key, roster, score, id)
+  local had = call('HMGET', key, 'status', 'open', 'priority', 'attempt', 'version')
+  if had[1] ~= 'blocked' then return end
+  local open = 0
+  for i = first, last, 2 do
+    local other, name = KEYS[tonumber(ARGV[i])], 'tasks:' .. ARGV[i + 1]
+    local found = call('HMGET', other, 'status', 'dependants', 'version')
+    if found[1] ~= 'completed' then
+      open = open + 1
+      local waiting = found[2] or ''
+      if found[1] and not string.find(' ' .. waiting .. ' ', ' ' .. id .. ' ', 1, true) then
+        call('HSET', other, 'dependants', waiting == '' and id or waiting .. ' ' .. id)
+        local number = tell(KEYS[6], ARGV[6], 'recover', name, found[1], found[1], ARGV[7], found[3] or '0')
+        mark(KEYS[7], ARGV[6], name, number)
+      end
+    end
+  end
+  local is_told = had[2] == text(open)
+  if not is_told then call('HSET', key, 'open', text(open)) end
+  if open == 0 then
+    make_pending(key, roster, score, id, {priority = had[3], attempt = had[4], version = had[5]}, 'blocked')
+  elseif not is_told then
+    local number = tell(KEYS[6], ARGV[6], 'recover', 'tasks:' .. id, 'blocked', 'blocked', ARGV[7], had[5] or '0')
+    mark(KEYS[7], ARGV[6], 'tasks:' .. id, number)
+  end
+end
+
+-- A task under way without a holder that could be asked, or report: nobody else takes it back.
+local function free(key, roster, score, id, holder)
+  local had = call('HMGET', key, 'status', 'assignedAgent', 'priority', 'attempt', 'version')
+  local lease = call('ZSCORE', KEYS[4], id)
+  if had[1] ~= 'in_progress' or (had[2] or '') ~= holder or (lease and lease + 0 > now) then return end
+  local attempt = text((had[4] or 0) + 1)
+  call('HDEL', key, 'assignedAgent')
+  call('HINCRBY', key, 'fence', 1)
+  call('HSET', key, 'attempt', attempt, 'progress', '0')
+  call('ZREM', KEYS[4], id)
+  make_pending(key, roster, score, id, {priority = had[3], attempt = attempt, version = had[5]}, 'in_progress')
+  freed[#freed + 1] = id
+end
+
+-- Lines of a plain roster and of the shards between.
+local function lines(plain, first, last)
+  local count = call('HLEN', plain)
+  for i = first, last do
+    count = count + call('HLEN', KEYS[i])
+  end
+  return count
+end
 
 local step = ARGV[at]
 while step do
@@ -73,6 +137,18 @@ while step do
     call('XADD', KEYS[8], '*', 'index', ARGV[at + 1], 'op', 'enter', 'member', ARGV[2])
     call('PEXPIRE', KEYS[8], ARGV[4])
     at = at + 2
+  elseif step == 'settle' then
+    local last = at + 5 + 2 * ARGV[at + 5]
+    settle(at + 6, last, KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3], ARGV[at + 4])
+    at = last + 1
+  elseif step == 'free' then
+    free(KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
+    at = at + 6
+  elseif step == 'count' then
+    local agents, tasks = ARGV[at + 1] + 0, ARGV[at + 2] + 0
+    call('HSET', KEYS[2], 'agentCount', lines(KEYS[9], 11, 10 + agents),
+      'taskCount', lines(KEYS[10], 11 + agents, 10 + agents + tasks))
+    at = at + 3
   else
     -- idle: an agent that holds no task. What it holds under a lease it may finish.
     local key, roster, id = KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3]
@@ -92,4 +168,4 @@ while step do
   end
   step = ARGV[at]
 end
-return {'ok', restored, idle}
+return {'ok', restored, idle, table.concat(freed, ' ')}

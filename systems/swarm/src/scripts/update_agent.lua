@@ -23,7 +23,7 @@ local roster = roster_of(had[3], KEYS[3], 7, #KEYS - 7)
 if not roster then return {'shards', had[3], '0'} end
 
 -- One that was moved within the last second is left where it is, and the swarm was kept alive with it.
-local lease, near = call('ZSCORE', KEYS[4], ARGV[7]), 0
+local lease, near = call('ZSCORE', KEYS[4], ARGV[7]), ''
 local is_fresh = lease and lease - now > ARGV[8] - 1000
 if is_fresh then
   horizon = now + 2 * ARGV[2]

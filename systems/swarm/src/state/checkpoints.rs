@@ -1,10 +1,10 @@
-//! Checkpoints of a swarm: made, listed, pinned, thinned out.
+//! Checkpoints of a swarm: made and listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keyplane_kit::blob::{self, Codec};
-use keyplane_kit::checkpoint::{Cadence, Kept, MOST_BYTES, Next, RecordHash, Retention, Snapshot, StateHash};
+use keyplane_kit::checkpoint::{Cadence, MOST_BYTES, Next, RecordHash, Snapshot, StateHash};
 use keyplane_store::Reply;
 
 use super::capture::Capture;
@@ -42,9 +42,6 @@ pub(super) const FIELDS: [&str; 14] = [
     "chunks",
     "links",
 ];
-
-/// Checkpoints that are removed in one step.
-const AT_ONCE: usize = 50;
 
 /// How a checkpoint is to be made.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -92,10 +89,25 @@ pub struct Checkpoint {
     pub(super) links: u64,
 }
 
+/// What a list of checkpoints names.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// Those that are there.
+    pub(super) there: Vec<Checkpoint>,
+    /// Those that have run out: they are named until the list is thinned out.
+    pub(super) gone: Vec<CheckpointId>,
+    /// How many names there are, whatever they are.
+    pub(super) count: usize,
+    /// The last one.
+    pub(super) newest: Vec<u8>,
+}
+
 /// A checkpoint that is about to be stored.
 struct Draft {
     id: CheckpointId,
     seq: u64,
+    /// The number of the newest one.
+    after: u64,
     parent: Option<CheckpointId>,
     covered: u64,
     hashes: BTreeMap<String, RecordHash>,
@@ -104,6 +116,16 @@ struct Draft {
     fields: Vec<(&'static str, String)>,
     /// Behind the time of this one, in the header's `recovery`.
     so_far: String,
+}
+
+/// What became of a draft.
+enum Put {
+    /// It is stored.
+    Made(Box<Checkpoint>),
+    /// Another checkpoint came first, or a recovery: the header's `recovery` is not as it was seen.
+    Overtaken,
+    /// Something is there under its id that no list names.
+    Taken,
 }
 
 impl Swarms {
@@ -115,7 +137,7 @@ impl Swarms {
         by: &str,
     ) -> Result<Checkpoint, OpError> {
         let names = self.names(swarm)?;
-        let mut is_full = options.full;
+        let (mut is_full, mut taken) = (options.full, 0);
         for _ in 0..MOST_TRIES {
             let seen: Option<String> =
                 self.0.checkpointer.run(names.swarm.hget("recovery").reading()).await?;
@@ -134,17 +156,35 @@ impl Swarms {
                 let marks = self.marks(&names).await?;
                 capture = self.capture(swarm, &names, marks, None).await?;
             }
-            let seq = newest.as_ref().map_or(0, |(_, seq)| *seq) + 1;
-            let draft = draft(seq, chain.as_ref(), capture, options)?;
-            if let Some(made) = self.put_draft(swarm, &draft, &seen.unwrap_or_default(), by).await? {
-                self.remember(swarm, chain, &draft, &made);
-                return Ok(made);
+            let after = newest.as_ref().map_or(0, |(_, seq)| *seq);
+            let draft = draft((after, after.max(taken) + 1), chain.as_ref(), capture, options)?;
+            match self.put_draft(swarm, &draft, &seen.unwrap_or_default(), by).await? {
+                Put::Made(made) => {
+                    self.remember(swarm, chain, &draft, &made);
+                    return Ok(*made);
+                }
+                Put::Taken => taken = draft.seq,
+                Put::Overtaken => {}
             }
             // Another was faster: what it has saved need not be saved again. Or the swarm was recovered meanwhile. Or its list of
             // checkpoints is lost, and what it says anew may be of an earlier life.
-            is_full |= newest.is_none() && self.relist(swarm).await?;
+            if newest.is_none() && self.relist(swarm).await? {
+                is_full = true;
+            } else if taken > after {
+                // What somebody has typed is passed over.
+                taken = self.last_taken(swarm, taken).await?;
+            }
         }
         Err(OpError::Contended { times: MOST_TRIES })
+    }
+
+    /// The last of the numbers from this one on under which something is, listed or not.
+    async fn last_taken(&self, swarm: &SwarmId, mut number: u64) -> Result<u64, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        while checkpointer.run(keyspace.recovery(swarm, &numbered(number + 1)?).exists()).await? {
+            number += 1;
+        }
+        Ok(number)
     }
 
     /// Whether anything has changed since the last checkpoint.
@@ -177,8 +217,14 @@ impl Swarms {
         swarm: &SwarmId,
         from: i64,
     ) -> Result<Vec<Checkpoint>, OpError> {
+        Ok(self.named_checkpoints(swarm, from).await?.there)
+    }
+
+    /// What the list names, from this rank on.
+    pub(super) async fn named_checkpoints(&self, swarm: &SwarmId, from: i64) -> Result<Named, OpError> {
         let Inner { checkpointer, keyspace, .. } = &*self.0;
         let ranked = checkpointer.run(keyspace.checkpoints(swarm).zrange_with_scores(from, -1)).await?;
+        let (count, newest) = (ranked.len(), ranked.last().map(|(id, _)| id.clone()).unwrap_or_default());
         let ids: Vec<(CheckpointId, u64)> = ranked
             .into_iter()
             .filter_map(|(id, seq)| {
@@ -189,87 +235,19 @@ impl Swarms {
         let asked = ids.iter().map(|(id, _)| keyspace.recovery(swarm, id).hmget(FIELDS));
         let asked = asked.map(|command| command.reading::<Vec<Option<String>>>());
         let found = checkpointer.run_all(asked).await?;
-        // One that has run out is still named until the list is thinned out.
-        let there = ids.iter().zip(found).filter(|(_, fields)| fields.iter().any(Option::is_some));
         let numbered = |(id, seq): &(CheckpointId, u64), fields: &[_]| {
             let one = listed(id, fields);
             // What others have written has no number but that of the list.
             Checkpoint { seq: if one.seq == 0 { *seq } else { one.seq }, ..one }
         };
-        Ok(there.map(|(id, fields)| numbered(id, &fields)).collect())
-    }
-
-    /// Keeps a checkpoint, and what it stands on, until it is unpinned; or lets it run out.
-    pub async fn pin(&self, swarm: &SwarmId, id: &CheckpointId, pinned: bool) -> Result<(), OpError> {
-        let Inner { checkpointer, keyspace, .. } = &*self.0;
-        let all = self.checkpoints(swarm).await?;
-        let by_id: BTreeMap<&str, &Checkpoint> = all.iter().map(|one| (one.id.as_str(), one)).collect();
-        let Some(own) = by_id.get(id.as_str()) else { return Err(OpError::Unknown { id: id.to_string() }) };
-        let others = all.iter().filter(|one| one.pinned && one.id != own.id);
-        let needed: BTreeSet<&str> =
-            others.clone().flat_map(|one| chain_of(&by_id, one)).map(|one| one.id.as_str()).collect();
-        let links: Vec<&Checkpoint> = chain_of(&by_id, own)
-            .into_iter()
-            .filter(|one| pinned || !needed.contains(one.id.as_str()))
-            .collect();
-        let ids: Vec<CheckpointId> =
-            links.iter().filter_map(|one| CheckpointId::from_store(one.id.clone()).ok()).collect();
-        let recoveries: Vec<_> = ids.iter().map(|id| keyspace.recovery(swarm, id)).collect();
-        let chunks: Vec<_> =
-            links.iter().zip(&ids).flat_map(|(one, id)| self.chunk_keys(swarm, id, one.chunks)).collect();
-        let call = scripts::PinCheckpoint {
-            checkpoints: &keyspace.checkpoints(swarm),
-            recovery: recoveries.iter().collect(),
-            checkpoint_chunk: chunks.iter().collect(),
-            pinned: if pinned { "true" } else { "false" }.into(),
-            is_last: u64::from(others.count() == 0).into(),
-            checkpoint_id: id.as_str().into(),
-            ids: ids.iter().map(|id| id.as_str().into()).collect(),
-        };
-        let told: Vec<Reply> = checkpointer.call(call).await?;
-        let told = Told::new(&told);
-        match told.word() {
-            "ok" => Ok(()),
-            _ => Err(OpError::Unknown { id: told.text(1).to_owned() }),
+        let mut named = Named { count, newest, ..Named::default() };
+        for (id, fields) in ids.into_iter().zip(found) {
+            match fields.iter().any(Option::is_some) {
+                true => named.there.push(numbered(&id, &fields)),
+                false => named.gone.push(id.0),
+            }
         }
-    }
-
-    /// Removes the checkpoints that nobody needs by these rules: how many went. Pinned ones stay.
-    pub async fn prune(&self, swarm: &SwarmId, retention: Retention) -> Result<u64, OpError> {
-        let all = self.listed_checkpoints(swarm, 0).await?;
-        let seqs: BTreeMap<&str, u64> = all.iter().map(|one| (one.id.as_str(), one.seq)).collect();
-        let newest = all.iter().filter_map(|one| millis(&one.at)).max().unwrap_or_default();
-        let kept = |one: &Checkpoint| Kept {
-            seq: one.seq,
-            parent: one.parent.as_deref().and_then(|parent| seqs.get(parent).copied()),
-            age: Duration::from_millis(newest.saturating_sub(millis(&one.at).unwrap_or(newest))),
-            pinned: one.pinned,
-        };
-        let gone = retention.superfluous(&all.iter().map(kept).collect::<Vec<_>>());
-        let gone: Vec<&Checkpoint> = all.iter().filter(|one| gone.contains(&one.seq)).collect();
-        let mut removed = 0;
-        for some in gone.chunks(AT_ONCE) {
-            removed += self.remove_checkpoints(swarm, some).await?;
-        }
-        Ok(removed)
-    }
-
-    async fn remove_checkpoints(&self, swarm: &SwarmId, some: &[&Checkpoint]) -> Result<u64, OpError> {
-        let Inner { checkpointer, keyspace, .. } = &*self.0;
-        let ids: Vec<CheckpointId> =
-            some.iter().filter_map(|one| CheckpointId::from_store(one.id.clone()).ok()).collect();
-        let recoveries: Vec<_> = ids.iter().map(|id| keyspace.recovery(swarm, id)).collect();
-        let chunks: Vec<_> =
-            some.iter().zip(&ids).flat_map(|(one, id)| self.chunk_keys(swarm, id, one.chunks)).collect();
-        let call = scripts::PruneCheckpoints {
-            checkpoints: &keyspace.checkpoints(swarm),
-            recovery: recoveries.iter().collect(),
-            checkpoint_chunk: chunks.iter().collect(),
-            ids: ids.iter().map(|id| id.as_str().into()).collect(),
-        };
-        let told: Vec<Reply> = checkpointer.call(call).await?;
-        // One that was pinned meanwhile keeps the others of its batch until the next time.
-        Ok(if Told::new(&told).word() == "ok" { ids.len() as u64 } else { 0 })
+        Ok(named)
     }
 
     pub(super) fn chunk_keys(
@@ -322,14 +300,7 @@ impl Swarms {
         self.0.chains.put(swarm, chain);
     }
 
-    /// `None` if another checkpoint came first, or a recovery: if the header's `recovery` is not as it was seen.
-    async fn put_draft(
-        &self,
-        swarm: &SwarmId,
-        draft: &Draft,
-        seen: &str,
-        by: &str,
-    ) -> Result<Option<Checkpoint>, OpError> {
+    async fn put_draft(&self, swarm: &SwarmId, draft: &Draft, seen: &str, by: &str) -> Result<Put, OpError> {
         let Inner { checkpointer, keyspace, most, .. } = &*self.0;
         let names = self.names(swarm)?;
         let in_chunks = draft.stored.len() > IN_ONE_FIELD;
@@ -354,13 +325,15 @@ impl Swarms {
             covered: draft.covered.into(),
             seen: seen.into(),
             so_far: (&draft.so_far).into(),
+            after: draft.after.into(),
             more,
         };
         let told: Vec<Reply> = checkpointer.call(call).await?;
         let told = Told::new(&told);
         match told.word() {
-            "ok" => Ok(Some(made(draft, told.text(1), chunks.len()))),
-            "seq" | "exists" => Ok(None),
+            "ok" => Ok(Put::Made(Box::new(made(draft, told.text(1), chunks.len())))),
+            "seq" => Ok(Put::Overtaken),
+            "exists" => Ok(Put::Taken),
             _ => Err(told.refusal(swarm, draft.id.as_str(), "")),
         }
     }
@@ -381,14 +354,20 @@ fn goes_on(chain: &Chain, capture: &Capture) -> bool {
     Cadence::default().next(chain.increments, age.unwrap_or_default()) == Next::Increment
 }
 
+/// The id with that number.
+fn numbered(seq: u64) -> Result<CheckpointId, OpError> {
+    let id = format!("checkpoint_{seq:08}");
+    CheckpointId::new(id.clone()).map_err(|_| OpError::Unreadable(id))
+}
+
+/// The next one: behind the newest number that is listed, under this one.
 fn draft(
-    seq: u64,
+    (after, seq): (u64, u64),
     chain: Option<&Chain>,
     capture: Capture,
     options: &CheckpointOptions,
 ) -> Result<Draft, OpError> {
-    let id = format!("checkpoint_{seq:08}");
-    let id = CheckpointId::new(id.clone()).map_err(|_| OpError::Unreadable(id))?;
+    let id = numbered(seq)?;
     let mut hashes = chain.map(|chain| chain.hashes.clone()).unwrap_or_default();
     let mut snapshot = Snapshot::default();
     for (name, body) in capture.records {
@@ -423,10 +402,11 @@ fn draft(
     ];
     let parent = chain.map(|chain| chain.newest.clone());
     fields.extend(parent.as_ref().map(|parent| ("parent", parent.to_string())));
+    fields.extend(header("status").map(|status| ("status", status)));
     fields.extend(header("currentPhase").map(|phase| ("phase", phase)));
     fields.extend(options.label.clone().map(|label| ("label", label)));
     let so_far = so_far(&header("recovery").unwrap_or_default());
-    Ok(Draft { id, seq, parent, covered: capture.covered, hashes, hash, stored, fields, so_far })
+    Ok(Draft { id, seq, after, parent, covered: capture.covered, hashes, hash, stored, fields, so_far })
 }
 
 /// What nobody could load is not stored, and not given away.
@@ -491,21 +471,6 @@ pub(super) fn listed(id: &CheckpointId, fields: &[Option<String>]) -> Checkpoint
     }
 }
 
-/// A checkpoint and all that it stands on, itself first. A chain that leads back ends there.
-pub(super) fn chain_of<'c>(
-    by_id: &BTreeMap<&str, &'c Checkpoint>,
-    own: &'c Checkpoint,
-) -> Vec<&'c Checkpoint> {
-    let mut links = vec![own];
-    while let Some(parent) = links.last().and_then(|one| one.parent.as_deref()) {
-        match by_id.get(parent) {
-            Some(next) if !links.iter().any(|one| one.id == next.id) => links.push(next),
-            _ => break,
-        }
-    }
-    links
-}
-
 #[cfg(test)]
 mod tests {
     use keyplane_kit::checkpoint::Body;
@@ -522,10 +487,10 @@ mod tests {
     #[test]
     fn what_could_not_be_loaded_is_refused_before_it_is_stored() {
         let options = CheckpointOptions::default();
-        let refused = draft(1, None, tasks(512), &options).err();
+        let refused = draft((0, 1), None, tasks(512), &options).err();
         let Some(OpError::TooLarge { what, bytes, most }) = refused else { panic!("{refused:?}") };
         assert_eq!((what.as_str(), most), ("checkpoint_00000001", MOST_BYTES));
         assert!(bytes > MOST_BYTES, "{bytes}");
-        assert!(draft(1, None, tasks(16), &options).is_ok());
+        assert!(draft((0, 1), None, tasks(16), &options).is_ok());
     }
 }

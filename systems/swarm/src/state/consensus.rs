@@ -1,5 +1,7 @@
 //! Consensus rounds. The rule is the [model's](crate::model::Ballot).
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use keyplane_store::Reply;
@@ -12,8 +14,11 @@ use crate::keys::{AgentId, PhaseId, Round, SwarmId};
 use crate::model::{self, Ballot, Tally, Verdict};
 use crate::scripts;
 
-/// Rounds of a swarm that are looked at for their deadlines, the newest. They follow each other: more are hardly open at once.
-const OPEN_AT_ONCE: u64 = 10;
+/// Rounds that are looked at in one round trip.
+const AT_ONCE: usize = 200;
+
+/// Rounds that are looked at at all, the newest: as many as a swarm can list.
+const MOST_ROUNDS: u64 = 10_000;
 
 /// What tells whether a round is due.
 const DUE: [&str; 2] = ["status", "closesAt"];
@@ -88,7 +93,7 @@ impl Swarms {
                 fields: flat(&fields),
             };
             let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match told.word() {
                 "ok" => return Ok(number),
                 "round" => number = told.number(1) + 1,
@@ -137,7 +142,7 @@ impl Swarms {
             most_bytes: most_of_round.1.into(),
         };
         let told: Vec<Reply> = handle.call(call).await?;
-        let told = self.told(swarm, &told);
+        let told = self.told(swarm, &told).await;
         match told.word() {
             "ok" => Ok(told.number(3)),
             "stranger" => {
@@ -163,11 +168,7 @@ impl Swarms {
         for _ in 0..MOST_TRIES {
             let seen = self.fields_of(&key).await?;
             let number = |field: &str| seen.get(field).and_then(|text| text.parse::<f64>().ok());
-            let votes: Vec<Value> = seen
-                .iter()
-                .filter(|(field, _)| field.starts_with("vote:"))
-                .filter_map(|(_, vote)| serde_json::from_str(vote).ok())
-                .collect();
+            let votes = votes(&seen).ok_or_else(|| OpError::Unreadable(format!("the votes of {id}")))?;
             let ballot = Ballot {
                 eligible: number("eligible").map_or(1, |eligible| eligible as u64),
                 required: number("requiredConfidence").unwrap_or(0.9),
@@ -201,7 +202,7 @@ impl Swarms {
                 decision: (&what).into(),
             };
             let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match told.word() {
                 "ok" => return Ok((tally, decision, told.done())),
                 // A vote came in between.
@@ -212,44 +213,111 @@ impl Swarms {
         Err(OpError::Contended { times: MOST_TRIES })
     }
 
-    /// Closes those of a swarm's newest rounds whose time was over at `now`, which is the server's time: how many.
+    /// Closes those of a swarm's rounds whose time was over at `now`, which is the server's time: how many.
     pub async fn close_due_rounds(&self, swarm: &SwarmId, now: u64, by: &str) -> Result<u64, OpError> {
         let mut closed = 0;
         for round in self.due_rounds(swarm, now).await? {
             match self.close_round(swarm, round, model::MOST_TRIES, by).await {
                 Ok(_) => closed += 1,
-                // Another was faster, or it has gone.
-                Err(OpError::Closed { .. } | OpError::Early { .. } | OpError::Unknown { .. }) => {}
+                // Another was faster, it has gone, or somebody has typed what only a person can read.
+                Err(
+                    OpError::Closed { .. }
+                    | OpError::Early { .. }
+                    | OpError::Unknown { .. }
+                    | OpError::Unreadable(_),
+                ) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(closed)
     }
 
-    /// The newest rounds that are open although their time is over. One without a deadline waits for its voters.
+    /// Rounds that are open although their time is over. One without a deadline waits for its voters.
     async fn due_rounds(&self, swarm: &SwarmId, now: u64) -> Result<Vec<Round>, OpError> {
-        let Inner { janitor, keyspace, .. } = &*self.0;
-        let newest: Option<u64> =
-            janitor.run(self.names(swarm)?.swarm.hget("currentRound").reading()).await?;
-        let newest = newest.unwrap_or_default();
-        let oldest = newest.saturating_sub(OPEN_AT_ONCE).saturating_add(1).min(newest).max(1);
+        let Inner { janitor, keyspace, closed_rounds, .. } = &*self.0;
+        let header: Vec<Option<String>> =
+            janitor.run(self.names(swarm)?.swarm.hmget(["currentRound", "recovery"]).reading()).await?;
+        let field = |at: usize| header.get(at).and_then(Option::as_deref).unwrap_or_default();
+        let newest: u64 = field(0).parse().unwrap_or_default();
+        let life = recoveries(field(1));
+        let oldest = closed_rounds.until(swarm, life).max(newest.saturating_sub(MOST_ROUNDS)) + 1;
         let rounds: Vec<Round> = (oldest..=newest).filter_map(|number| Round::new(number).ok()).collect();
-        let reads = rounds.iter().map(|round| keyspace.consensus(swarm, *round).hmget(DUE).reading());
-        let found: Vec<Vec<Option<String>>> = janitor.run_all(reads).await?;
-        Ok(rounds
-            .into_iter()
-            .zip(found)
-            .filter(|(_, fields)| is_due(fields, now))
-            .map(|(round, _)| round)
-            .collect())
+        let (mut due, mut first_open) = (Vec::new(), newest + 1);
+        for some in rounds.chunks(AT_ONCE) {
+            let reads = some.iter().map(|round| keyspace.consensus(swarm, *round).hmget(DUE).reading());
+            let found: Vec<Vec<Option<String>>> = janitor.run_all(reads).await?;
+            for (round, fields) in some.iter().zip(found).filter(|(_, fields)| is_open(fields)) {
+                first_open = first_open.min(round.get());
+                due.extend(is_due(&fields, now).then_some(*round));
+            }
+        }
+        closed_rounds.put(swarm, life, first_open.saturating_sub(1));
+        Ok(due)
     }
 }
 
-/// Whether a round with these of its fields is open, and its time over.
+/// Rounds of swarms that are known to be closed for good, so that they are not looked at again and again: all up to a number.
+#[derive(Debug, Default)]
+pub(super) struct ClosedRounds(Mutex<HashMap<SwarmId, (u64, u64)>>);
+
+impl ClosedRounds {
+    /// More swarms than that are not remembered: their rounds are looked at once more.
+    const MOST: usize = 10_000;
+
+    /// The last of them. With each recovery, some may have come back that were not there.
+    fn until(&self, swarm: &SwarmId, life: u64) -> u64 {
+        let known = self.known().get(swarm).copied();
+        known.filter(|(of, _)| *of == life).map_or(0, |(_, until)| until)
+    }
+
+    fn put(&self, swarm: &SwarmId, life: u64, until: u64) {
+        let mut known = self.known();
+        if known.len() >= Self::MOST && !known.contains_key(swarm) {
+            known.clear();
+        }
+        match until {
+            0 => drop(known.remove(swarm)),
+            _ => drop(known.insert(swarm.clone(), (life, until))),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<SwarmId, (u64, u64)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How often a swarm was recovered, by its header.
+fn recoveries(recovery: &str) -> u64 {
+    let known: Value = serde_json::from_str(recovery).unwrap_or_default();
+    known["recoveryAttempts"].as_u64().unwrap_or_default()
+}
+
+/// Whether a round with these of its fields is there and open.
+fn is_open(fields: &[Option<String>]) -> bool {
+    let status = fields.first().and_then(Option::as_deref);
+    status.is_some_and(|status| status != "achieved" && status != "failed")
+}
+
+/// Whether the time of a round with these of its fields is over.
 fn is_due(fields: &[Option<String>], now: u64) -> bool {
-    let [Some(status), Some(closes_at)] = fields else { return false };
-    let is_open = status != "achieved" && status != "failed";
-    is_open && millis(closes_at).is_some_and(|closes_at| closes_at <= now)
+    let closes_at = fields.get(1).and_then(|at| millis(at.as_deref()?));
+    closes_at.is_some_and(|closes_at| closes_at <= now)
+}
+
+/// The votes of a round, one for each agent, by their agents: those that were typed into one field, as the seed has it, and before
+/// them those that were cast. `None` if what was typed is no list of votes; closing the round would throw it away.
+fn votes(round: &BTreeMap<String, String>) -> Option<Vec<Value>> {
+    let mut votes: BTreeMap<String, Value> = BTreeMap::new();
+    let typed = round.get("votes").filter(|typed| !typed.is_empty());
+    let typed: Vec<Value> = typed.map_or(Some(Vec::new()), |typed| serde_json::from_str(typed).ok())?;
+    for vote in typed {
+        votes.insert(vote["agentId"].as_str()?.to_owned(), vote);
+    }
+    for (field, vote) in round {
+        let Some(agent) = field.strip_prefix("vote:") else { continue };
+        votes.extend(serde_json::from_str(vote).ok().map(|vote| (agent.to_owned(), vote)));
+    }
+    Some(votes.into_values().collect())
 }
 
 fn reason(tally: &Tally, ballot: &Ballot) -> String {

@@ -47,6 +47,14 @@ pub enum ImportError {
     /// It is something else.
     #[error("it is no exported checkpoint of a swarm")]
     Kind,
+    /// It is of another swarm, whose tasks and agents would be mixed into this one.
+    #[error("it is of {of}, and not of {swarm}; `checkpoint fork` begins another swarm from a checkpoint")]
+    Other {
+        /// The swarm that it was.
+        of: String,
+        /// The one that it was given for.
+        swarm: String,
+    },
     /// A later program has written it.
     #[error("it has the layout {0}, which a later program has to read")]
     Version(String),
@@ -86,6 +94,15 @@ impl Export {
     /// From the text of a document.
     pub fn read(text: &str) -> Result<Self, ImportError> {
         serde_json::from_str(text).map_err(|error| ImportError::Document(error.to_string()))
+    }
+
+    /// The state in it, verified, for the swarm that it was and no other.
+    pub fn load_of(&self, swarm: &SwarmId) -> Result<Loaded, ImportError> {
+        let (of, loaded) = self.load()?;
+        match of == *swarm {
+            true => Ok(loaded),
+            false => Err(ImportError::Other { of: of.to_string(), swarm: swarm.to_string() }),
+        }
     }
 
     /// The state in it, verified, and the swarm that it was.

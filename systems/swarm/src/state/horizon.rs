@@ -1,10 +1,12 @@
 //! Children that live as long as their swarm, at a cost that a renewal does not pay.
 //!
 //! A swarm has a horizon: until then all its children live for certain, and no renewal takes the swarm beyond it. It is moved
-//! now and then, long before it is reached: by whoever is told that it [is near](super::Done::horizon_is_near), and by the
-//! [keeper](crate::run::Keeper) of every swarm in which something happens. If nobody does, the swarm ends with its children and
-//! not after them.
+//! now and then, long before it is reached: by the [keeper](crate::run::Keeper) of every swarm in which something happens, and
+//! where there is none by the change itself that is told that it [is near](super::Done::horizon_is_near). If nothing happens,
+//! the swarm ends with its children and not after them.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use keyplane_kit::record::Children as Kept;
@@ -14,11 +16,53 @@ use super::error::OpError;
 use super::names::Names;
 use super::{Inner, Swarms};
 use crate::keys::SwarmId;
+use crate::scripts;
 
 /// A horizon that was drawn within this time is far enough.
 const OFTEN: Duration = Duration::from_secs(300);
 
+/// Swarms whose horizons are being drawn by changes of this process.
+#[derive(Debug, Default)]
+pub(super) struct Drawing(Mutex<HashSet<SwarmId>>);
+
+/// Until this is dropped nobody else here draws that horizon.
+#[derive(Debug)]
+struct Drawn<'d>(&'d Drawing, &'d SwarmId);
+
+impl Drawing {
+    /// `None` while another is at it.
+    fn begin<'d>(&'d self, swarm: &'d SwarmId) -> Option<Drawn<'d>> {
+        self.drawn().insert(swarm.clone()).then(|| Drawn(self, swarm))
+    }
+
+    fn drawn(&self) -> MutexGuard<'_, HashSet<SwarmId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Drawn<'_> {
+    fn drop(&mut self) {
+        self.0.drawn().remove(self.1);
+    }
+}
+
 impl Swarms {
+    /// Draws the horizon of a swarm in which something has just happened, and lets the swarm live on as after anything else.
+    /// Of many changes at once one in a process does that, and as a script says once in a second that it is near, hardly
+    /// more in all. What fails is no failure of the change, and is done by the next one.
+    pub(super) async fn go_on(&self, swarm: &SwarmId) {
+        let Some(_drawn) = self.0.drawing.begin(swarm) else { return };
+        let gone_on = async {
+            self.stretch(swarm).await?;
+            let names = self.names(swarm)?;
+            self.0.janitor.call::<u64>(scripts::LiveOn { swarm: &names.swarm }).await?;
+            Ok::<(), OpError>(())
+        };
+        if let Err(error) = gone_on.await {
+            tracing::warn!(%swarm, %error, "a horizon could not be drawn, and is by the next change");
+        }
+    }
+
     /// Lets all children of a swarm live until the next horizon, and draws it. Whether it did: not when there is no such swarm,
     /// or the last one was drawn within five minutes.
     pub async fn stretch(&self, swarm: &SwarmId) -> Result<bool, OpError> {
@@ -58,4 +102,22 @@ fn kept(names: Names, children: Children) -> Kept {
     kept.streams = children.vote_logs;
     kept.streams.push(names.events);
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_at_once_one_draws_a_horizon() {
+        let (drawing, one, other) = (Drawing::default(), swarm(1), swarm(2));
+        let first = drawing.begin(&one);
+        assert!(first.is_some() && drawing.begin(&one).is_none() && drawing.begin(&other).is_some());
+        drop(first);
+        assert!(drawing.begin(&one).is_some());
+    }
+
+    fn swarm(number: u64) -> SwarmId {
+        SwarmId::new(format!("swarm_{number:08}")).unwrap()
+    }
 }

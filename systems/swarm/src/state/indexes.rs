@@ -7,18 +7,21 @@
 //! - **Absent is never none.** An index that has run out is rebuilt before it is read or fed.
 //! - [`reconcile`](Swarms::reconcile) removes swarms that are gone, with what is kept about them, renews the 300 s, and lists
 //!   swarms where they belong that somebody has written past the indexes.
+//! - **A swarm that ran out is told of once**, whoever finds it: by the index of the active, or, where that has run out too, by the
+//!   checkpoints that outlive it. What was never a swarm is not told of.
 //! - **No scan**, but for a rebuild while a status index is absent as well: the status indexes together list every swarm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use keyplane_key::{Hash, Key};
+use keyplane_key::{Hash, Key, Stream};
 use keyplane_kit::SetupError;
 use keyplane_kit::index::{DrainError, Index, Mark, Rebuild, drain_to};
 use keyplane_kit::rfc3339;
 use keyplane_store::{Error, Handle};
 
 use super::error::OpError;
+use super::lost::Seen;
 use super::{Inner, MOST_TRIES, Swarms};
 use crate::keys::{self, Keyspace, Role, Status, SwarmId, Window};
 use crate::scripts;
@@ -186,6 +189,7 @@ impl Swarms {
         let Inner { indexes, .. } = &*self.0;
         let mut done = Reconciled::default();
         self.forget_locks().await?;
+        let unsaved = self.count_gone(&mut done).await?;
         for index in indexes.all() {
             let record_of = |member: &[u8]| {
                 let id = std::str::from_utf8(member).ok()?;
@@ -196,17 +200,52 @@ impl Swarms {
                     done.removed += reconciled.removed;
                     // Whoever ends leaves this one.
                     if Arc::ptr_eq(&index, indexes.active()) {
-                        done.expired += reconciled.removed;
+                        let lost = unsaved.min(reconciled.removed);
+                        self.count_lost(lost).await?;
+                        done.expired += lost;
                     }
                 }
                 None => done.rebuilt += u64::from(self.rebuild(&index).await?),
             }
         }
-        if done.expired > 0 {
-            self.count_lost(done.expired).await?;
-        }
         done.corrected = self.correct().await?;
         Ok(done)
+    }
+
+    /// Counts those of the active that are gone and were saved. How many others are gone of which there is a trace: what somebody has
+    /// only typed into the index was no swarm.
+    async fn count_gone(&self, done: &mut Reconciled) -> Result<u64, OpError> {
+        let Inner { indexes, janitor, keyspace, .. } = &*self.0;
+        let Some(active) = members(indexes.active()).await? else { return Ok(0) };
+        let active: Vec<SwarmId> = active.into_keys().collect();
+        let alive = janitor.run_all(active.iter().map(|swarm| indexes.header(swarm).exists())).await?;
+        let gone: Vec<SwarmId> =
+            active.into_iter().zip(alive).filter(|(_, alive)| !alive).map(|(swarm, _)| swarm).collect();
+        if gone.is_empty() {
+            return Ok(0);
+        }
+        let (statuses, mut unsaved) = (self.listed().await?.unwrap_or_default(), 0);
+        for swarm in gone {
+            let is_counted = match swarm.is_legacy() {
+                true => None,
+                false => self.count_if_lost(&swarm, Seen::Active).await?,
+            };
+            if let Some(is_counted) = is_counted {
+                done.expired += u64::from(is_counted);
+                continue;
+            }
+            let has_outbox = async {
+                // Ids of an old shape have none.
+                let outbox = indexes.header(&swarm).helper::<Stream>("outbox", "outbox");
+                match outbox {
+                    Some(outbox) => janitor.run(outbox.exists()).await,
+                    None => Ok(false),
+                }
+            };
+            let is_saved = janitor.run(keyspace.checkpoints(&swarm).exists()).await?;
+            unsaved += u64::from(is_saved || statuses.contains(&swarm) || has_outbox.await?);
+        }
+        Ok(unsaved)
     }
 
     /// Removes the locks' helper keys of swarms that ran out: they have no end of their own.
@@ -253,15 +292,19 @@ impl Swarms {
         for index in &absent {
             rebuilds.push((index, index.rebuild().await?));
         }
-        let swarms = match listed {
-            Some(swarms) => swarms,
+        let (swarms, saved) = match listed {
+            Some(swarms) => (swarms, BTreeSet::new()),
             None => self.scanned().await?,
         };
-        for swarm in swarms {
-            let mark = indexes.active.mark(&indexes.header(&swarm)).await?;
-            if let Some(belongs) = self.belongs(&swarm).await? {
-                admit(&rebuilds, indexes, &mark, &swarm, &belongs).await?;
+        for swarm in &swarms {
+            let mark = indexes.active.mark(&indexes.header(swarm)).await?;
+            if let Some(belongs) = self.belongs(swarm).await? {
+                admit(&rebuilds, indexes, &mark, swarm, &belongs).await?;
             }
+        }
+        // No index has outlived them: who looks at all keys is the one to tell of them.
+        for swarm in saved.difference(&swarms).filter(|swarm| !swarm.is_legacy()) {
+            self.count_if_lost(swarm, Seen::Saved).await?;
         }
         let mut is_built = false;
         for (index, rebuild) in rebuilds {
@@ -281,23 +324,26 @@ impl Swarms {
         Ok(Some(listed))
     }
 
-    /// All swarms, by their headers. It looks at every key of the store.
-    async fn scanned(&self) -> Result<BTreeSet<SwarmId>, OpError> {
+    /// All swarms, by their headers, and all of which there are checkpoints. It looks at every key of the store.
+    async fn scanned(&self) -> Result<(BTreeSet<SwarmId>, BTreeSet<SwarmId>), OpError> {
         let Inner { janitor, keyspace, .. } = &*self.0;
         let some = SwarmId::new("swarm_00000000").map_err(|error| OpError::Unreadable(error.to_string()))?;
-        let key = keyspace.swarm(&some);
-        let Some((before, after)) = key.as_str().rsplit_once(some.as_str()) else {
-            return Err(OpError::Unreadable(key.as_str().to_owned()));
+        let (header, list) = (keyspace.swarm(&some), keyspace.checkpoints(&some));
+        let around = |key: &str| match key.rsplit_once(some.as_str()) {
+            Some((before, after)) => Ok((before.to_owned(), after.to_owned())),
+            None => Err(OpError::Unreadable(key.to_owned())),
         };
-        let (mut pages, mut found) = (janitor.scan(before), BTreeSet::new());
+        let (header, list) = (around(header.as_str())?, around(list.as_str())?);
+        let id = |key: &[u8], (before, after): &(String, String)| {
+            let id = std::str::from_utf8(key).ok()?.strip_prefix(before)?.strip_suffix(after)?;
+            SwarmId::from_store(id).ok()
+        };
+        let (mut pages, mut found, mut saved) = (janitor.scan(&header.0), BTreeSet::new(), BTreeSet::new());
         while let Some(page) = pages.next().await? {
-            let id = |key: &Vec<u8>| {
-                let id = std::str::from_utf8(key).ok()?.strip_prefix(before)?.strip_suffix(after)?;
-                SwarmId::from_store(id).ok()
-            };
-            found.extend(page.iter().filter_map(id));
+            found.extend(page.iter().filter_map(|key| id(key, &header)));
+            saved.extend(page.iter().filter_map(|key| id(key, &list)));
         }
-        Ok(found)
+        Ok((found, saved))
     }
 
     /// Where a swarm belongs; `None` if it is gone.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use keyplane_kit::checkpoint::{Broken, Difference, Link, Loading, NoHash, State, difference};
 
-use super::checkpoints::{Checkpoint, FIELDS, chain_of, listed};
+use super::checkpoints::{Checkpoint, FIELDS, listed};
 use super::error::OpError;
+use super::pins::chain_of;
 use super::{Inner, Swarms, millis};
 use crate::keys::{CheckpointId, SwarmId};
 

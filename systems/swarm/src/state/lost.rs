@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
+use keyplane_store::Cause;
+
 use super::error::OpError;
+use super::records::HEADER;
 use super::{Inner, Swarms};
+use crate::keys::{CheckpointId, Status, SwarmId};
+use crate::model::recovery::is_final;
 use crate::scripts;
 
 /// Swarms that ran out without having ended.
@@ -14,6 +19,18 @@ pub struct Lost {
     pub count: u64,
     /// How long ago the last one was found, by the server's clock.
     pub ago: Option<Duration>,
+}
+
+/// Checkpoints among which the newest is looked for that was not typed.
+const LOOKED_AT: i64 = 32;
+
+/// Where a swarm was seen that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Among the active: one that failed is so again.
+    Active,
+    /// By its checkpoints alone.
+    Saved,
 }
 
 impl Swarms {
@@ -30,7 +47,46 @@ impl Swarms {
         })
     }
 
+    /// Counts a swarm whose header is gone and of which there are checkpoints, unless it had ended, or somebody has counted it since
+    /// it was saved last. Whether it did; `None` if that can be noted nowhere.
+    pub(super) async fn count_if_lost(&self, swarm: &SwarmId, seen: Seen) -> Result<Option<bool>, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let newest: Vec<String> =
+            checkpointer.run(keyspace.checkpoints(swarm).zrange(-LOOKED_AT, -1).reading()).await?;
+        let ids = newest.into_iter().rev().filter_map(|id| CheckpointId::from_store(id).ok());
+        // Ids of an old shape are read, and never written.
+        let Some(newest) = ids.into_iter().find(|id| !id.is_legacy()) else { return Ok(None) };
+        let recovery = keyspace.recovery(swarm, &newest);
+        let mut status: Option<String> = match checkpointer.run(recovery.hget("status").reading()).await {
+            // Somebody has typed something else there.
+            Err(error) if matches!(error.cause(), Cause::WrongType) => return Ok(None),
+            status => status?,
+        };
+        if status.is_none() {
+            let loaded = self.load_newest(swarm).await?;
+            let header = loaded.as_ref().and_then(|loaded| loaded.state.get(HEADER));
+            status = header.and_then(|header| header.text("status")).map(str::to_owned);
+        }
+        let had_ended = match (status.as_deref(), seen) {
+            (Some(status), Seen::Active) => is_final(status),
+            (Some(status), Seen::Saved) => is_final(status) || status == Status::Failed.as_str(),
+            (None, Seen::Active) => false,
+            (None, Seen::Saved) => true,
+        };
+        let header = keyspace.swarm(swarm);
+        let call = scripts::NoteLost { swarm: &header, recovery: &recovery };
+        if had_ended || !checkpointer.call::<bool>(call).await? {
+            return Ok(Some(false));
+        }
+        tracing::warn!(%swarm, "a swarm ran out without having ended");
+        self.count_lost(1).await?;
+        Ok(Some(true))
+    }
+
     pub(super) async fn count_lost(&self, more: u64) -> Result<(), OpError> {
+        if more == 0 {
+            return Ok(());
+        }
         let Inner { janitor, keyspace, .. } = &*self.0;
         let expired = keyspace.expired();
         let call = scripts::CountExpired { expired: &expired, more: more.into() };

@@ -106,7 +106,7 @@ impl Swarms {
                     .collect(),
             };
             let told: Vec<Reply> = agent.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match told.word() {
                 "ok" => return Ok(()),
                 // Another gave it other tags.

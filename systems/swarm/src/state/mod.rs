@@ -22,6 +22,7 @@ mod names;
 mod outcome;
 mod performance;
 mod phases;
+mod pins;
 mod placed;
 mod records;
 mod recover;
@@ -69,6 +70,8 @@ pub use tasks::{Claim, Claimed, NewTask};
 pub use view::SwarmView;
 
 use chains::Chains;
+use consensus::ClosedRounds;
+use horizon::Drawing;
 use indexes::Indexes;
 use names::Names;
 use outcome::Told;
@@ -131,6 +134,8 @@ struct Inner {
     headers: Records,
     indexes: Indexes,
     touched: Touched,
+    drawing: Drawing,
+    closed_rounds: ClosedRounds,
 }
 
 impl Swarms {
@@ -159,6 +164,8 @@ impl Swarms {
             headers: Records::of(&janitor, &keys::info::SWARM)?,
             indexes: Indexes::new(&janitor, &keyspace)?,
             touched: Touched::default(),
+            drawing: Drawing::default(),
+            closed_rounds: ClosedRounds::default(),
             janitor,
             metrics,
             monitor: component("monitor")?,
@@ -225,11 +232,15 @@ impl Swarms {
         self.0.touched.some().await;
     }
 
-    /// An answer of an operation. What was done has left notes for the indexes.
-    fn told(&self, swarm: &SwarmId, replies: &[Reply]) -> Told {
+    /// An answer of an operation. What was done has left notes for the indexes; and if it was done late in the life of the
+    /// children, these live on from now on.
+    async fn told(&self, swarm: &SwarmId, replies: &[Reply]) -> Told {
         let told = Told::new(replies);
         if told.word() == "ok" {
             self.0.touched.add(swarm);
+        }
+        if told.is_near() {
+            self.go_on(swarm).await;
         }
         told
     }

@@ -11,7 +11,7 @@ use crate::keys::SwarmId;
 pub struct Done {
     /// The version of what was changed.
     pub version: u64,
-    /// The swarm's children live for half a lifetime more: time to draw the next horizon.
+    /// The swarm's children lived for less than half a lifetime more than itself, so this change has drawn the next horizon.
     pub horizon_is_near: bool,
 }
 
@@ -46,7 +46,12 @@ impl Told {
     }
 
     pub(super) fn done(&self) -> Done {
-        Done { version: self.number(1), horizon_is_near: self.text(2) == "1" }
+        Done { version: self.number(1), horizon_is_near: self.is_near() }
+    }
+
+    /// Whether the next horizon is to be drawn. Wherever a script says so, nothing else that it answers is this word.
+    pub(super) fn is_near(&self) -> bool {
+        self.word() == "ok" && self.0.iter().any(|text| text == "near")
     }
 
     /// What all operations have in common; `id` is what was to be changed.

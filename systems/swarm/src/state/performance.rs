@@ -73,7 +73,7 @@ impl Swarms {
                 samples: some.iter().flat_map(pair).collect(),
             };
             let told: Vec<Reply> = metrics.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match told.word() {
                 "ok" => kept = told.number(1),
                 "single" => {
@@ -134,7 +134,7 @@ impl Swarms {
             scores: triples.collect(),
         };
         let told: Vec<Reply> = metrics.call(call).await?;
-        let told = self.told(swarm, &told);
+        let told = self.told(swarm, &told).await;
         match told.word() {
             "ok" => Ok(scores),
             _ => Err(told.refusal(swarm, swarm.as_str(), "")),

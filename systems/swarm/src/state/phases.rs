@@ -117,7 +117,7 @@ impl Swarms {
             fields: flat(fields),
         };
         let told: Vec<Reply> = coordinator.call(call).await?;
-        Ok(self.told(swarm, &told))
+        Ok(self.told(swarm, &told).await)
     }
 
     /// The fields of a record; none if it is not there.

@@ -82,6 +82,11 @@ impl Families {
     }
 }
 
+/// Whether a field is kept in snapshots.
+pub(super) fn is_lasting(field: &str) -> bool {
+    !PASSING.contains(&field.as_bytes())
+}
+
 /// A record as snapshots keep it; `None` if it is not there.
 pub(super) fn body(fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Body> {
     let lasting = fields.iter().filter(|(field, _)| !PASSING.contains(&field.as_slice()));

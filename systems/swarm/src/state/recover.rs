@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::error::OpError;
 use super::load::{Loaded, PassedOver};
 use super::names::Names;
-use super::records::{HEADER, Record, body};
+use super::records::{HEADER, Record, body, is_lasting};
 use super::swarm::SwarmChange;
 use super::{Inner, Swarms, millis};
 use crate::keys::{AgentId, CheckpointId, Status, SwarmId, TaskId};
-use crate::model::recovery::{Found, Plan, confidence, family, is_final};
+use crate::model::recovery::{Found, Plan, confidence, family, is_final, shard};
 
 /// What a swarm is recovered from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -226,15 +226,27 @@ impl Swarms {
             // What was there may be near its end, and lives as long as its swarm from here on.
             self.stretch_now(swarm).await?;
         }
-        for task in plan.requeue.iter().filter_map(|task| TaskId::from_store(task.clone()).ok()) {
-            self.take_back_one(swarm, &task).await?;
+        let mut requeued = self.free(swarm, fence, &plan.unheld, by).await?;
+        let held = plan.requeue.iter().filter(|task| !plan.unheld.contains_key(*task));
+        for task in held.filter_map(|task| TaskId::from_store(task.clone()).ok()) {
+            if self.take_back_one(swarm, &task).await? {
+                requeued.push(task.to_string());
+            }
         }
+        self.settle(swarm, fence, &plan.waiting, by).await?;
         self.make_ready(swarm, fence, &plan.ready, by).await?;
         let agents: Vec<(AgentId, usize)> = all().filter_map(|(name, body)| agent(name, body)).collect();
         let idle = self.make_idle(swarm, fence, &agents, by).await?;
+        let shards =
+            |of: &str| all().filter(|(name, _)| family(name) == of).map(|(_, body)| shard(body)).max();
+        let shards = (shards("agents").unwrap_or(0), shards("tasks").unwrap_or(0));
+        self.count(swarm, fence, shards, by).await?;
         let recovery = self.recoveries(names).await?;
         self.update(swarm, &move_to(Status::Running, Some(recovery)), by).await?;
-        Ok(Recovered { idle, ..self.report(finding, false) })
+        let mut done = Recovered { idle, ..self.report(finding, false) };
+        // Some that were to be taken back were renewed, or finished, meanwhile.
+        done.requeued.retain(|task| !plan.requeue.contains(task) || requeued.contains(task));
+        Ok(done)
     }
 
     /// The header's `recovery`, with one more.
@@ -302,6 +314,9 @@ impl Swarms {
             "memory" => &inner.memory_fields,
             _ => &inner.round_fields,
         };
+        // What is of the moment only was left out when the record was read.
+        let is_whole =
+            rules.required().filter(|field| is_lasting(field)).all(|field| body.get(field).is_some());
         let is_allowed = |(field, value): (&[u8], &[u8])| {
             // The version is nobody's to give, and so has no rule here.
             field == b"version"
@@ -314,7 +329,9 @@ impl Swarms {
             }
             _ => Vec::new(),
         };
-        body.fields().all(is_allowed) && named.iter().all(|task| is_there(&format!("tasks:{task}")))
+        is_whole
+            && body.fields().all(is_allowed)
+            && named.iter().all(|task| is_there(&format!("tasks:{task}")))
     }
 }
 
@@ -340,7 +357,7 @@ fn nothing_left(swarm: &SwarmId, passed_over: PassedOver) -> OpError {
 /// An agent and the roster that lists it.
 fn agent(name: &str, body: &Body) -> Option<(AgentId, usize)> {
     match Record::named(name)? {
-        Record::Agent(id) => Some((id, body.text("shard").and_then(|shard| shard.parse().ok()).unwrap_or(0))),
+        Record::Agent(id) => Some((id, shard(body))),
         _ => None,
     }
 }

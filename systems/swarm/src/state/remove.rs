@@ -115,7 +115,7 @@ impl Swarms {
             indexes: indexes.iter().map(Into::into).collect(),
         };
         let told: Vec<Reply> = janitor.call(call).await?;
-        let told = self.told(swarm, &told);
+        let told = self.told(swarm, &told).await;
         match told.word() {
             "ok" => Ok(told.number(1)),
             _ => Err(told.refusal(swarm, swarm.as_str(), "removed")),

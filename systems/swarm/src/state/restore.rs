@@ -13,6 +13,7 @@ use super::names::Names;
 use super::records::{HEADER, Record};
 use super::{Inner, Swarms};
 use crate::keys::{AgentId, SwarmId, Tag, TaskId};
+use crate::model::recovery::{Unheld, Waiting, shard};
 use crate::scripts;
 
 /// Records in one script: it must not hold up others.
@@ -43,6 +44,12 @@ enum Step<'s> {
     Ready(Place, u64, String),
     Records(String),
     Idle(Place, Place, String),
+    /// A task, its roster, its place among those that can be claimed, and those that it waits for.
+    Settle(Place, Place, u64, String, Vec<(Place, String)>),
+    /// The same, and whoever holds it by its own word.
+    Free(Place, Place, u64, String, String),
+    /// Shards of the rosters.
+    Count(usize, usize),
     Note(String),
 }
 
@@ -61,6 +68,13 @@ struct Batch<'s> {
     shards: (usize, usize),
 }
 
+/// What a script did.
+struct Carried {
+    restored: u64,
+    idle: u64,
+    freed: Vec<String>,
+}
+
 impl Swarms {
     /// Brings records back, with what lists them: how many. What is there already is left alone. `roles` are those of all agents.
     pub(super) async fn restore(
@@ -76,14 +90,14 @@ impl Swarms {
         let header = records.get(HEADER);
         let steps = header.map(|_| notes(&names, roles)).unwrap_or_default();
         let first = Batch { header, steps, ..Batch::default() };
-        restored += self.carry_out(swarm, &names, fence, &first, by).await?.0;
+        restored += self.carry_out(swarm, &names, fence, &first, by).await?.restored;
         let rest: Vec<(&String, &Body)> = records.iter().filter(|(name, _)| *name != HEADER).collect();
         for some in rest.chunks(AT_ONCE) {
             let mut batch = Batch::default();
             for (name, body) in some {
                 self.add(swarm, &mut batch, name, body);
             }
-            restored += self.carry_out(swarm, &names, fence, &batch, by).await?.0;
+            restored += self.carry_out(swarm, &names, fence, &batch, by).await?.restored;
         }
         Ok(restored)
     }
@@ -128,15 +142,92 @@ impl Swarms {
                 batch.agents.push(self.0.keyspace.agent(swarm, id));
                 batch.steps.push(Step::Idle(own, roster, id.to_string()));
             }
-            idle += self.carry_out(swarm, &names, fence, &batch, by).await?.1;
+            idle += self.carry_out(swarm, &names, fence, &batch, by).await?.idle;
         }
         Ok(idle)
+    }
+
+    /// Lets tasks that wait for others wait for those that are not completed by now. Whatever happens to these from here on, they
+    /// know who waits.
+    pub(super) async fn settle(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        waiting: &BTreeMap<String, Waiting>,
+        by: &str,
+    ) -> Result<(), OpError> {
+        let names = self.names(swarm)?;
+        let mut waiting = waiting.iter().peekable();
+        while waiting.peek().is_some() {
+            let mut batch = Batch::default();
+            while let Some((id, waits)) = waiting.next_if(|_| batch.tasks.len() < AT_ONCE) {
+                let Ok(own) = TaskId::from_store(id.clone()) else { continue };
+                let (own, roster) = (batch.task(self, swarm, &own), batch.task_roster(waits.shard));
+                let others = waits.others.iter().filter_map(|id| TaskId::from_store(id.clone()).ok());
+                let others: Vec<(Place, String)> =
+                    others.map(|id| (batch.task(self, swarm, &id), id.to_string())).collect();
+                batch.steps.push(Step::Settle(own, roster, waits.place, id.clone(), others));
+            }
+            self.carry_out(swarm, &names, fence, &batch, by).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes tasks back that are under way and that no agent holds: which.
+    pub(super) async fn free(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        unheld: &BTreeMap<String, Unheld>,
+        by: &str,
+    ) -> Result<Vec<String>, OpError> {
+        let (names, mut freed) = (self.names(swarm)?, Vec::new());
+        for some in unheld.iter().collect::<Vec<_>>().chunks(AT_ONCE) {
+            let mut batch = Batch::default();
+            for (id, unheld) in some {
+                let Ok(own) = TaskId::from_store((*id).clone()) else { continue };
+                let (own, roster) = (batch.task(self, swarm, &own), batch.task_roster(unheld.shard));
+                let holder = unheld.holder.clone();
+                batch.steps.push(Step::Free(own, roster, unheld.place, (*id).clone(), holder));
+            }
+            freed.extend(self.carry_out(swarm, &names, fence, &batch, by).await?.freed);
+        }
+        Ok(freed)
+    }
+
+    /// Lets the header count what the rosters list. So many shards are known of; there may be more behind them.
+    pub(super) async fn count(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        known: (usize, usize),
+        by: &str,
+    ) -> Result<(), OpError> {
+        let (names, store) = (self.names(swarm)?, &self.0.coordinator);
+        let (mut agents, mut tasks) = known;
+        let next = |shards: Vec<Key<Hash>>| shards.into_iter().next_back();
+        while let Some(shard) = next(names.roster_shards(agents as u64 + 1)) {
+            match store.run(shard.exists()).await? {
+                true => agents += 1,
+                false => break,
+            }
+        }
+        while let Some(shard) = next(names.task_roster_shards(tasks as u64 + 1)) {
+            match store.run(shard.exists()).await? {
+                true => tasks += 1,
+                false => break,
+            }
+        }
+        let (shards, steps) = ((agents, tasks), vec![Step::Count(agents, tasks)]);
+        let batch = Batch { shards, steps, ..Batch::default() };
+        self.carry_out(swarm, &names, fence, &batch, by).await?;
+        Ok(())
     }
 
     fn add<'s>(&self, swarm: &SwarmId, batch: &mut Batch<'s>, name: &'s str, body: &'s Body) {
         let Some(record) = Record::named(name) else { return };
         let key = record.key(&self.0.keyspace, swarm);
-        let shard = body.text("shard").and_then(|shard| shard.parse().ok()).unwrap_or(0);
+        let shard = shard(body);
         match record {
             Record::Agent(id) => {
                 batch.shards.0 = batch.shards.0.max(shard);
@@ -145,9 +236,8 @@ impl Swarms {
                 batch.agents.push(key);
             }
             Record::Task(id) => {
-                batch.shards.1 = batch.shards.1.max(shard);
                 batch.steps.push(Step::Hash(Place::Task(batch.tasks.len()), name, body));
-                let list = shard.checked_sub(1).map_or(Place::TaskRoster, Place::TaskRosterShard);
+                let list = batch.task_roster(shard);
                 batch.steps.push(Step::Line(list, id.to_string(), task_line(body)));
                 batch.tasks.push(key);
             }
@@ -176,7 +266,6 @@ impl Swarms {
         }
     }
 
-    /// Records restored, and agents made idle.
     async fn carry_out(
         &self,
         swarm: &SwarmId,
@@ -184,7 +273,7 @@ impl Swarms {
         fence: &Fence,
         batch: &Batch<'_>,
         by: &str,
-    ) -> Result<(u64, u64), OpError> {
+    ) -> Result<Carried, OpError> {
         let Inner { coordinator, most, .. } = &*self.0;
         let shards =
             (names.roster_shards(batch.shards.0 as u64), names.task_roster_shards(batch.shards.1 as u64));
@@ -215,15 +304,31 @@ impl Swarms {
             steps: batch.words(),
         };
         let told: Vec<Reply> = coordinator.call(call).await?;
-        let told = self.told(swarm, &told);
+        let told = self.told(swarm, &told).await;
         match told.word() {
-            "ok" => Ok((told.number(1), told.number(2))),
+            "ok" => Ok(Carried {
+                restored: told.number(1),
+                idle: told.number(2),
+                freed: told.text(3).split_whitespace().map(str::to_owned).collect(),
+            }),
             _ => Err(told.refusal(swarm, swarm.as_str(), "")),
         }
     }
 }
 
 impl Batch<'_> {
+    /// One more task.
+    fn task(&mut self, swarms: &Swarms, swarm: &SwarmId, id: &TaskId) -> Place {
+        self.tasks.push(swarms.0.keyspace.task(swarm, id));
+        Place::Task(self.tasks.len() - 1)
+    }
+
+    /// The roster that lists tasks with this shard.
+    fn task_roster(&mut self, shard: usize) -> Place {
+        self.shards.1 = self.shards.1.max(shard);
+        shard.checked_sub(1).map_or(Place::TaskRoster, Place::TaskRosterShard)
+    }
+
     /// The steps as the script takes them.
     fn words(&self) -> Vec<Arg<'_>> {
         let mut words = Vec::new();
@@ -246,6 +351,18 @@ impl Batch<'_> {
                 }
                 Step::Records(member) => words.extend(["records".into(), member.into()]),
                 Step::Note(index) => words.extend(["note".into(), index.into()]),
+                Step::Settle(own, roster, place, id, others) => {
+                    words.extend(["settle".into(), self.number(*own), self.number(*roster)]);
+                    words.extend([(*place).into(), id.into(), others.len().into()]);
+                    words.extend(others.iter().flat_map(|(at, id)| [self.number(*at), id.into()]));
+                }
+                Step::Free(own, roster, place, id, holder) => {
+                    words.extend(["free".into(), self.number(*own), self.number(*roster)]);
+                    words.extend([(*place).into(), id.into(), holder.into()]);
+                }
+                Step::Count(agents, tasks) => {
+                    words.extend(["count".into(), (*agents).into(), (*tasks).into()]);
+                }
                 Step::Idle(own, roster, id) => {
                     words.extend(["idle".into(), self.number(*own), self.number(*roster), id.into()]);
                 }

@@ -47,7 +47,7 @@ impl Swarms {
     ) -> Result<Told, OpError> {
         for _ in 0..MOST_TRIES {
             let replies = handle.call(call(rosters)).await?;
-            let told = self.told(names.id(), &replies);
+            let told = self.told(names.id(), &replies).await;
             if told.word() != "shards" {
                 return Ok(told);
             }

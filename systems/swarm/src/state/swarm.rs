@@ -73,7 +73,7 @@ impl Swarms {
             fields: flat(&fields),
         };
         let told: Vec<Reply> = coordinator.call(call).await?;
-        let told = self.told(&new.id, &told);
+        let told = self.told(&new.id, &told).await;
         match told.word() {
             "ok" => Ok(told.done()),
             _ => Err(told.refusal(&new.id, new.id.as_str(), "")),
@@ -118,7 +118,7 @@ impl Swarms {
                 fields: flat(&fields),
             };
             let told: Vec<Reply> = coordinator.call(call).await?;
-            let told = self.told(swarm, &told);
+            let told = self.told(swarm, &told).await;
             match (told.word(), told.text(1).parse::<Status>()) {
                 ("ok", _) => return Ok(told.done()),
                 // It leaves the index of another status than was guessed.

@@ -84,3 +84,29 @@ async fn what_is_exported_over_http_is_taken_over_http(place: Place) {
         asked(&router, "POST", &format!("{SWARM}/agents"), Body::from(much.to_string())).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{told}");
 }
+
+/// Tasks and agents of one would be mixed into the other.
+#[every_store(only(embedded))]
+async fn another_swarms_export_is_refused(place: Place) {
+    let router = router(vec![Arc::new(Api::new(desk(&place).await))], Options::default()).unwrap();
+    let objective = json!({ "description": "Log people in", "type": "feature", "priority": "high" });
+    for swarm in ["swarm_abc123def456", "swarm_def456abc123"] {
+        done(&router, "POST", "/api/swarms", &json!({ "swarm": swarm, "objective": objective })).await;
+    }
+    done(&router, "POST", &format!("{SWARM}/checkpoints"), &json!({})).await;
+    let path = format!("{SWARM}/checkpoints/checkpoint_00000001/export");
+    let export = done(&router, "GET", &path, &json!({})).await;
+    for dry_run in [true, false] {
+        let given = Body::from(json!({ "export": export, "dryRun": dry_run }).to_string());
+        let (status, told) = asked(&router, "POST", "/api/swarms/swarm_def456abc123/recover", given).await;
+        assert_eq!(
+            (status, told["error"]["code"].as_str()),
+            (StatusCode::BAD_REQUEST, Some("bad_export")),
+            "{told}"
+        );
+        for word in ["swarm_abc123def456", "swarm_def456abc123", "checkpoint fork"] {
+            assert!(told.to_string().contains(word), "{told}");
+        }
+    }
+    done(&router, "POST", &format!("{SWARM}/recover"), &json!({ "export": export, "dryRun": true })).await;
+}

@@ -298,3 +298,31 @@ async fn whatever_is_acknowledged_can_be_loaded_and_given_back(place: Place) {
     let export = swarms.export(&swarm, &checkpoint(&made.id)).await.unwrap();
     assert_eq!(export.load().unwrap().1.state, loaded.state);
 }
+
+#[every_store(except(unix, tls))]
+async fn a_checkpoint_that_nobody_listed_keeps_nobody_from_saving(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 1).await;
+    swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    let key = |number: u64| {
+        let id = checkpoint(&format!("checkpoint_{number:08}"));
+        Keyspace::new(naming(&place)).unwrap().recovery(&swarm, &id)
+    };
+    for number in [2, 3] {
+        let key = key(number);
+        let _: i64 = place.raw(key.as_str(), &["HSET", key.as_str(), "timestamp", "2025-01-08T10:30:00Z"]);
+    }
+    let _: String = place.raw(key(4).as_str(), &["SET", key(4).as_str(), "something else"]);
+    sure(&swarms, &swarm, 0, 0.5).await;
+    let made = swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    assert_eq!((made.id.as_str(), made.seq), ("checkpoint_00000005", 5));
+    assert_eq!(made.parent.as_deref(), Some("checkpoint_00000001"), "it goes on where the last one ended");
+    let elsewhere = self::swarms(&place).await;
+    let loaded = elsewhere.load_newest(&swarm).await.unwrap().unwrap();
+    assert_eq!((loaded.from, loaded.state.hash().to_string()), (made.id, made.hash));
+    sure(&swarms, &swarm, 0, 0.25).await;
+    let next = elsewhere.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    assert_eq!((next.seq, next.parent.as_deref()), (6, Some("checkpoint_00000005")));
+    // No contract has that.
+    let _: i64 = place.raw(key(4).as_str(), &["DEL", key(4).as_str()]);
+}

@@ -371,3 +371,86 @@ async fn a_keeper_lives_through_a_store_that_is_away() {
     made.sort();
     assert_eq!(found, made);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_keeper_closes_old_rounds_behind_many_newer_ones() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 0).await;
+    let open = async |minutes: u64| {
+        let lasts = Duration::from_secs(60 * minutes);
+        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 0 };
+        swarms.open_round(&swarm, &new, "test").await.unwrap()
+    };
+    // The first is open for long, and those behind it are over long before.
+    open(15).await;
+    for _ in 0..24 {
+        open(1).await;
+    }
+    engine.advance(61 * SECOND).await;
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    let pending = async || {
+        let mut pending = Vec::new();
+        for number in 1..=25 {
+            let round = swarms.round(&swarm, Round::new(number).unwrap()).await.unwrap();
+            pending.extend((round["status"] == "pending").then_some(number));
+        }
+        pending
+    };
+    pass(&engine, 10 * SECOND).await;
+    assert_eq!(pending().await, [1]);
+    pass(&engine, 900 * SECOND).await;
+    assert_eq!(pending().await, [0; 0]);
+    assert_eq!((keeper.counters().closed.get(), keeper.counters().failed.get()), (25, 0));
+    keeper.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_swarm_that_ran_out_while_nobody_kept_anything_is_told_once() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let outage = async || {
+        // Every index, and all that is kept of a swarm but its checkpoints.
+        engine.advance(7300 * SECOND).await;
+        let elsewhere = crate::timed::swarms(&engine).await;
+        let keeper = Keeper::start(elsewhere.clone(), Pace::default());
+        pass(&engine, 130 * SECOND).await;
+        keeper.stop().await;
+        elsewhere
+    };
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    let (lost, done) = (running(&swarms, 2).await, running(&swarms, 1).await);
+    swarms.complete(&done, "test").await.unwrap();
+    pass(&engine, 60 * SECOND).await;
+    keeper.stop().await;
+    assert_eq!(swarms.lost().await.unwrap().count, 0);
+    let found = outage().await.lost().await.unwrap();
+    assert_eq!(found.count, 1);
+    assert!(found.ago.unwrap() < 200 * SECOND, "{found:?}");
+    // It is the same loss the next time.
+    assert_eq!(outage().await.lost().await.unwrap().count, 1);
+    // Recovered, saved, and lost again it is another.
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    swarms.recover(&lost, keyplane_swarm::state::From::Newest, false, "test").await.unwrap();
+    pass(&engine, 60 * SECOND).await;
+    keeper.stop().await;
+    assert_eq!(outage().await.lost().await.unwrap().count, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_typed_into_the_index_of_the_active_is_no_lost_swarm() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    let swarm = running(&swarms, 1).await;
+    pass(&engine, SECOND).await;
+    raw(&engine, &["ZADD", "swarm:index:active", "1704715800", "foo", "1704715800", "swarm_nobodyhasit"])
+        .await;
+    pass(&engine, 250 * SECOND).await;
+    assert_eq!((keeper.counters().expired.get(), swarms.lost().await.unwrap().count), (0, 0));
+    assert_eq!(listed(&swarms, &Filter::default()).await, [swarm.as_str()]);
+    // One that was there is.
+    pass(&engine, 3700 * SECOND).await;
+    assert_eq!((keeper.counters().expired.get(), swarms.lost().await.unwrap().count), (1, 1));
+    keeper.stop().await;
+}

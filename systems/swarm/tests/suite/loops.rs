@@ -236,3 +236,49 @@ async fn votes_that_come_at_once_are_all_kept(place: Place) {
     let (tally, ..) = swarms.close_round(&swarm, number, 10, "test").await.unwrap();
     assert!(tally.is_complete && tally.is_achieved, "{tally:?}");
 }
+
+/// As the seed has it: all votes in one field.
+#[every_store(except(unix, tls))]
+async fn votes_that_were_typed_into_one_field_count_when_the_round_is_closed(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = validators(&swarms, 3).await;
+    let key =
+        |round: u64| Keyspace::new(naming(&place)).unwrap().consensus(&swarm, Round::new(round).unwrap());
+    let typed = |round: u64, votes: &str| {
+        let key = key(round);
+        let open = [
+            "HSET",
+            key.as_str(),
+            "requiredConfidence",
+            "0.9",
+            "currentConfidence",
+            "0",
+            "status",
+            "pending",
+        ];
+        let _: i64 = place.raw(key.as_str(), &[&open[..], &["votes", votes]].concat());
+        let _: i64 = place.raw(key.as_str(), &["EXPIRE", key.as_str(), "3600"]);
+    };
+    let vote = |agent: u64, confidence: f64| {
+        format!(r#"{{"agentId":"{}","confidence":{confidence},"vote":"PASS"}}"#, agent_id(agent))
+    };
+    typed(1, &format!("[{},{}]", vote(1, 0.95), vote(2, 0.9)));
+    let (tally, decision, _) = swarms.close_round(&swarm, Round::new(1).unwrap(), 3, "test").await.unwrap();
+    assert!(tally.is_achieved && decision == Decision::Proceed, "{tally:?}");
+    let closed = swarms.round(&swarm, Round::new(1).unwrap()).await.unwrap();
+    let votes: serde_json::Value = serde_json::from_str(&closed["votes"]).unwrap();
+    assert_eq!(votes.as_array().map(Vec::len), Some(2), "{votes}");
+
+    // Of an agent that has voted as others do, that vote counts, beside those that were typed.
+    typed(2, &format!("[{},{}]", vote(1, 0.1), vote(2, 0.9)));
+    swarms.vote(&swarm, &agent_id(1), Round::new(2).unwrap(), 0.95, "I have looked").await.unwrap();
+    let (tally, ..) = swarms.close_round(&swarm, Round::new(2).unwrap(), 3, "test").await.unwrap();
+    assert!((tally.score - 0.925).abs() < 1e-9, "{tally:?}");
+
+    // What cannot be read is not thrown away.
+    typed(3, "three of four agreed");
+    let refused = swarms.close_round(&swarm, Round::new(3).unwrap(), 3, "test").await;
+    assert!(matches!(&refused, Err(OpError::Unreadable(what)) if what.contains("round 3")), "{refused:?}");
+    let kept = swarms.round(&swarm, Round::new(3).unwrap()).await.unwrap();
+    assert_eq!((kept["status"].as_str(), kept["votes"].as_str()), ("pending", "three of four agreed"));
+}

@@ -3,6 +3,7 @@
 
 mod agents;
 mod checkpoints;
+mod healed;
 mod held_up;
 mod kept;
 mod lists;
@@ -10,6 +11,7 @@ mod looks;
 mod loops;
 mod lost;
 mod performance;
+mod pins;
 mod properties;
 mod recover;
 mod relisted;

@@ -64,6 +64,40 @@ async fn activity_keeps_a_swarm_alive_and_a_look_does_not() {
     assert_eq!(seen.agents.len(), 1);
 }
 
+/// Nobody keeps it: each change that is late in the life of the children lets them live on.
+#[tokio::test(start_paused = true)]
+async fn a_swarm_that_only_operations_keep_alive_outlives_three_horizons_with_all_its_children() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 3).await;
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    let round =
+        NewRound { required: 0.9, eligible: 3, lasts: Duration::from_secs(60), phase: None, iteration: 0 };
+    swarms.open_round(&swarm, &round, "test").await.unwrap();
+    let held = || async {
+        let keys = swarms.keys(&swarm).await.unwrap();
+        // Notes for the indexes go as soon as they are applied.
+        keys.into_iter().map(|held| held.key).filter(|key| !key.contains("outbox")).collect::<Vec<_>>()
+    };
+    let before = held().await;
+    for minutes in [29, 59, 55, 58, 31, 29, 59, 59, 59] {
+        engine.advance(Duration::from_secs(60 * minutes)).await;
+        // Several at once, of one agent: the others say nothing for seven hours.
+        let (zero, one, two) = (agent_id(0), agent_id(0), agent_id(0));
+        let beats = tokio::join!(
+            swarms.heartbeat(&swarm, &zero),
+            swarms.heartbeat(&swarm, &one),
+            swarms.heartbeat(&swarm, &two),
+        );
+        beats.0.unwrap();
+        beats.1.unwrap();
+        beats.2.unwrap();
+    }
+    assert_eq!(held().await, before);
+    let seen = swarms.read(&swarm).await.unwrap().unwrap();
+    assert_eq!((seen.agents.len(), seen.tasks.len()), (3, 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_vote_after_the_time_of_its_round_does_not_count() {
     let engine = VirtualEngine::start(1);
