@@ -176,7 +176,7 @@ pub(crate) enum Mempool {
     Leader,
     /// Replay a recorded chain: each transaction is received before the block that holds it, then empty blocks settle it.
     #[command(
-        after_help = "Without a url it runs in memory and leaves nothing behind. Of blocks of several chains the longest chain is taken.\n\nExamples:\n  keyplane mempool replay blocks.jsonl txs.jsonl\n  keyplane mempool replay blocks.jsonl txs.jsonl --json --url redis://127.0.0.1:6379"
+        after_help = "Without a url it runs in memory and leaves nothing behind. Of blocks of several chains the longest chain is taken.\n\nIn the result, finalized and dropped are the transactions that have become so during the replay and are so in the end, whether the pool still keeps them (max_finalized) or not; pending are those that are neither.\n\nExamples:\n  keyplane mempool replay blocks.jsonl txs.jsonl\n  keyplane mempool replay blocks.jsonl txs.jsonl --json --url redis://127.0.0.1:6379"
     )]
     Replay {
         /// Blocks, one JSON object per line: hash, prev, slot, number, txs.

@@ -88,6 +88,10 @@ impl Node {
     /// Starts a node: it stands for election from now on. Needs a tokio runtime.
     #[must_use]
     pub fn start(pool: Pool, lease: Lease) -> Self {
+        for server in pool.evicting() {
+            let node_id = pool.node_id();
+            tracing::warn!(node_id, policy = server.policy, "the store may drop keys: {server}");
+        }
         let watch = Watch::start(lease, pool.node_id());
         let inner = Arc::new(Inner {
             pool,

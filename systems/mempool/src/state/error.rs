@@ -13,6 +13,14 @@ pub enum OpenError {
     /// The contract or the component.
     #[error(transparent)]
     Handle(#[from] HandleError),
+    /// A setting that no pool can work by.
+    #[error("{setting} is 0: {why}")]
+    Zero {
+        /// Which one.
+        setting: &'static str,
+        /// What would become of it.
+        why: &'static str,
+    },
     /// The name of the pool.
     #[error("the key prefix cannot be used: {0}")]
     Namespace(String),

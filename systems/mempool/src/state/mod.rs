@@ -4,6 +4,7 @@ mod adopt;
 mod chain;
 mod changes;
 mod error;
+mod evicting;
 mod inbox;
 mod names;
 mod original;
@@ -30,12 +31,14 @@ pub use adopt::Adopted;
 pub use chain::{Confirmed, Tip};
 pub use changes::Change;
 pub use error::{ConfirmError, OpenError, ReadError, ReceiveError};
+pub use evicting::Evicting;
 pub use peers::{Claimed, NotAPeer, Offer, PeerName};
 pub use pulse::{Pulse, Totals};
 pub use read::{Counts, Finished, Inflight, Page, Pending};
 pub use receive::{Limit, Received};
 pub use stages::Marked;
 
+use evicting::evicting;
 use inbox::Inbox;
 use names::Names;
 
@@ -90,6 +93,29 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Whether a pool can work by them.
+    fn check(&self) -> Result<(), OpenError> {
+        let zero = |setting, why| Err(OpenError::Zero { setting, why });
+        match self {
+            // The store counts in milliseconds.
+            Self { watcher_lock_ttl, .. } if watcher_lock_ttl.as_millis() == 0 => {
+                zero("watcher_lock_ttl", "nobody could hold the lock")
+            }
+            Self { thresholds: Thresholds { finalize: 0, .. }, .. } => {
+                zero("thresholds.finalize", "a transaction would be final before a block holds it")
+            }
+            Self { thresholds: Thresholds { drop: 0, .. }, .. } => {
+                zero("thresholds.drop", "a transaction would be given up as soon as it is offered")
+            }
+            Self { max_finalized: 0, .. } => {
+                zero("max_finalized", "what is final would be forgotten, and accepted again")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A pool as one node sees it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Pool(Arc<Inner>);
@@ -107,11 +133,14 @@ struct Inner {
     id: String,
     /// Events kept at least.
     most_events: u64,
+    /// Servers of the store that may drop keys.
+    evicting: Vec<Evicting>,
 }
 
 impl Pool {
     /// The pool with that name on a store, as the node with this id, which is a UUID.
     pub fn new(store: &Store, naming: Naming, id: &str, settings: Settings) -> Result<Self, OpenError> {
+        settings.check()?;
         let contract = keyplane_store::contract(Keyspace::SOURCE)?;
         let durations =
             std::collections::HashMap::from([("watcher_lock_ttl".to_owned(), settings.watcher_lock_ttl)]);
@@ -128,6 +157,7 @@ impl Pool {
             settings,
             id: id.to_owned(),
             most_events,
+            evicting: evicting(store),
         })))
     }
 

@@ -151,12 +151,16 @@ async fn a_point_that_was_told_before_is_no_block_again(place: Place) {
 async fn what_is_unseen_is_given_back_whatever_happens_meanwhile(place: Place) {
     let watcher = Watcher::new(&place).await;
     let other = node(&place).await;
-    for _ in 0..50 {
+    for later in 0..50 {
         let tx = [received(&other).await];
         other.mark_inflight(&tx).await.unwrap();
-        let unseen = watcher.sees(&[], &tx);
-        let (_, marked) = tokio::join!(unseen, other.mark_acknowledged(&tx));
-        marked.unwrap();
+        let acknowledged = async {
+            for _ in 0..later {
+                tokio::task::yield_now().await;
+            }
+            other.mark_acknowledged(&tx).await.unwrap();
+        };
+        tokio::join!(watcher.sees(&[], &tx), acknowledged);
         assert_eq!(stage(&other, &tx[0]).await, Some(Stage::Pending));
     }
 }

@@ -7,6 +7,7 @@ mod differences;
 mod faults;
 mod generic;
 mod limits;
+mod opened;
 mod original;
 mod peers;
 mod recorded;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use keyplane_mempool::ports::recorded::{longest_chain, read_blocks, read_txs};
 use keyplane_mempool::run::Replay;
-use keyplane_mempool::{Point, Stage, TxHash};
-use keyplane_testing::{Place, every_store, recording};
+use keyplane_mempool::{Point, Stage, Tx, TxHash};
+use keyplane_testing::{Place, VirtualEngine, every_store, recording};
 
-use crate::setup::{Watcher, finished, node_with, settings};
+use crate::setup::{Watcher, block_on, finished, node_with, settings, tx};
+use crate::timed;
 
 #[every_store(except(unix, tls, valkey, sentinel))]
 async fn the_real_chain_is_finalized_whatever_is_rolled_back(place: Place) {
@@ -56,4 +57,24 @@ async fn the_real_chain_is_finalized_whatever_is_rolled_back(place: Place) {
         assert_eq!(status.confirmed_at, Some(truth[tx]));
         assert_eq!(status.confirmations, tip - heights[&truth[tx]] + 1);
     }
+}
+
+/// What is kept is no measure of what was done.
+#[tokio::test]
+async fn a_short_log_makes_the_count_no_smaller() {
+    let (engine, mut settings) = (VirtualEngine::start(1), settings());
+    settings.max_finalized = 3;
+    let watcher = Watcher::of(timed::pool(&engine, settings).await).await;
+    let txs: HashMap<TxHash, Tx> = (0..21).map(|_| tx()).map(|tx| (tx.hash, tx)).collect();
+    let hashes: Vec<TxHash> = txs.keys().copied().collect();
+    let mut replay = Replay::new(&watcher.pool, watcher.fence(), &txs);
+    let mut tip = block_on(None, &hashes[..1]);
+    replay.apply(&tip).await.unwrap();
+    for txs in hashes[1..].chunks(5) {
+        tip = block_on(Some(&tip), txs);
+        replay.apply(&tip).await.unwrap();
+    }
+    let done = replay.settle().await.unwrap();
+    assert_eq!((done.blocks, done.received, done.finalized, done.dropped), (5, 21, 21, 0));
+    assert_eq!(finished(&watcher.pool).await.len(), 3);
 }
