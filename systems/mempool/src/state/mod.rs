@@ -38,6 +38,7 @@ pub use stages::Marked;
 
 use inbox::Inbox;
 use names::Names;
+pub(crate) use peers::CLAIM;
 
 /// What the pool takes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
