@@ -9,8 +9,10 @@ use crate::state::{Offer, PeerName};
 pub enum Answer {
     /// It has it: from now on, or it had it before.
     Taken,
-    /// It does not want it; offering it again is of no use.
+    /// It does not want it.
     Refused(String),
+    /// It failed: on this one, or for now on all of them.
+    Failed(String),
 }
 
 /// The peer did not answer: what it was offered may have reached it or not.

@@ -1,7 +1,7 @@
 //! A peer that takes transactions over HTTP, as cardano-submit-api and Blockfrost do; another Keyplane node is one too.
 //!
 //! Only what is said of the transaction itself is an answer. Who finds nothing there, or is asked for a token, has reached no peer:
-//! the transactions stay, and the log says why.
+//! the transactions stay, and the log says why. Of any other status nobody can tell whether it is about the transaction.
 
 use std::time::Duration;
 
@@ -95,8 +95,14 @@ impl SubmitPeer {
             | StatusCode::CONFLICT
             | StatusCode::PAYLOAD_TOO_LARGE
             | StatusCode::UNPROCESSABLE_ENTITY => Ok(Answer::Refused(format!("{status} {why}"))),
-            // Not now, or not here, says the peer.
-            status => Err(format!("{status} {why}")),
+            // Not here, says whoever is there.
+            StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::NOT_FOUND
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::PROXY_AUTHENTICATION_REQUIRED => Err(format!("{status} {why}")),
+            status if status.is_redirection() => Err(format!("{status} {why}")),
+            status => Ok(Answer::Failed(format!("{status} {why}"))),
         }
     }
 }

@@ -5,7 +5,9 @@
 //! - A peer that does not answer is asked less and less often. What was claimed for it is given back at once. When it answers
 //!   again it is offered all that is in no block: it may have forgotten everything. Once in a while it is without having been away,
 //!   for one that forgets between two offers does not say so.
+//! - What it fails on time and again, while it takes others, it is offered behind the others and later.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -14,13 +16,19 @@ use tokio::time::{Instant, sleep};
 use super::head::Head;
 use crate::model::TxHash;
 use crate::ports::{Answer, Away, Peer};
-use crate::state::{Claimed, Pool, ReadError};
+use crate::state::{CLAIM, Claimed, Offer, Pool, ReadError};
 
 /// Claimed at once. Small: what a node that dies has claimed is late.
 const BATCH: u64 = 32;
 
 /// Offered for so long at once, well below what a claim stands for. What is left is given back, to be claimed anew.
 const SPAN: Duration = Duration::from_secs(4);
+
+/// So often a peer fails on a transaction before it may be for the transaction.
+const MANY: u32 = 3;
+
+/// Of so many it is counted. Who forgets begins to count anew.
+const MOST_COUNTED: usize = 10_000;
 
 /// Between looks at an empty queue.
 const IDLE: Duration = Duration::from_millis(100);
@@ -31,7 +39,15 @@ const SELDOM: Duration = Duration::from_secs(10);
 
 /// Offers what waits to a peer, until it is told to stop. What it has begun it brings to an end.
 pub async fn propagate<P: Peer>(pool: Pool, peer: P, mut stop: watch::Receiver<bool>) {
-    let mut link = Link { pool, peer, head: Head::default(), is_up: false, lost: None, pause: AGAIN };
+    let mut link = Link {
+        pool,
+        peer,
+        head: Head::default(),
+        failures: Failures::default(),
+        is_up: false,
+        lost: None,
+        pause: AGAIN,
+    };
     while !*stop.borrow() {
         let pause = link.step().await;
         tokio::select! {
@@ -48,6 +64,7 @@ struct Link<P> {
     pool: Pool,
     peer: P,
     head: Head,
+    failures: Failures,
     is_up: bool,
     /// When it last did not answer; until it was begun with anew.
     lost: Option<Instant>,
@@ -91,36 +108,105 @@ impl<P: Peer> Link<P> {
     /// Offers some: how many.
     async fn round(&mut self) -> Result<usize, Broken> {
         self.head.take_out(&self.pool).await?;
-        let (pool, peer) = (&self.pool, &self.peer);
         // On the first connection of this node the others may have offered everything already.
-        let begun = Instant::now();
-        let lost = self.lost.map(|lost| lost.elapsed());
-        let Claimed { offers, is_anew } = pool.claim(peer.name(), BATCH, lost).await?;
+        let (begun, lost) = (Instant::now(), self.lost.map(|lost| lost.elapsed()));
+        let Claimed { offers, is_anew } = self.pool.claim(self.peer.name(), BATCH, lost).await?;
         if is_anew {
             self.lost = None;
         }
-        let (mut taken, mut refused, mut away) = (Vec::new(), Vec::new(), None);
+        let all: Vec<TxHash> = offers.iter().map(|offer| offer.hash).collect();
+        let mut said = self.offer(offers, begun).await;
+        let is_well = self.is_up || !said.taken.is_empty() || !said.refused.is_empty();
+        // A peer that is well has only stumbled over these. So it has over a whole batch, or nothing else would ever be offered.
+        if is_well || said.stumbled.len() as u64 == BATCH {
+            said.refused.append(&mut said.stumbled);
+        }
+        let (pool, peer) = (&self.pool, self.peer.name());
+        // Acknowledged first: a claim that is left runs out, and the peer is asked once more.
+        pool.mark_acknowledged(&said.taken).await?;
+        // By then they are not this node's any more.
+        if begun.elapsed() < CLAIM {
+            let is_open = |tx: &TxHash| !said.taken.contains(tx) && !said.refused.contains(tx);
+            let open: Vec<TxHash> = all.iter().copied().filter(is_open).collect();
+            pool.answered(peer, &said.taken).await?;
+            pool.refused(peer, &said.refused).await?;
+            pool.give_back(peer, &open).await?;
+        }
+        match said.away {
+            Some(error) if !(is_well && said.is_there) => Err(Broken::Peer(error)),
+            _ => Ok(all.len()),
+        }
+    }
+
+    /// Offers these, those on which the peer has failed several times behind all others.
+    async fn offer(&mut self, mut offers: Vec<Offer>, begun: Instant) -> Said {
+        let (node_id, peer) = (self.pool.node_id(), self.peer.name());
+        let mut said = Said::default();
+        offers.sort_by_key(|offer| self.failures.are_many(&offer.hash));
         for offer in offers.iter().take_while(|_| begun.elapsed() < SPAN) {
-            match peer.offer(offer).await {
-                Ok(Answer::Taken) => taken.push(offer.hash),
-                Ok(Answer::Refused(why)) => {
-                    tracing::warn!(node_id = pool.node_id(), peer = %peer.name(), tx = %offer.hash, why, "refused by the peer");
-                    refused.push(offer.hash);
+            let tx = offer.hash;
+            let answer = self.peer.offer(offer).await;
+            said.is_there = answer.is_ok();
+            match answer {
+                Ok(Answer::Taken) => {
+                    self.failures.forget(&tx);
+                    said.taken.push(tx);
                 }
-                Err(error) => {
-                    away = Some(error);
-                    break;
+                Ok(Answer::Refused(why)) => {
+                    tracing::warn!(node_id, %peer, %tx, why, "refused by the peer");
+                    self.failures.forget(&tx);
+                    said.refused.push(tx);
+                }
+                Ok(Answer::Failed(why)) | Err(Away(why)) => {
+                    tracing::debug!(node_id, %peer, %tx, why, "the peer fails");
+                    let are_many = self.failures.are_many(&tx);
+                    self.failures.count(tx);
+                    said.away = Some(Away(why));
+                    if are_many {
+                        said.stumbled.push(tx);
+                    }
+                    if !(are_many && said.is_there) {
+                        said.is_there = false;
+                        break;
+                    }
                 }
             }
         }
-        let answered = taken.len() + refused.len();
-        let open: Vec<TxHash> = offers.iter().skip(answered).map(|offer| offer.hash).collect();
-        // Acknowledged first: a claim that is left is taken up again, and the peer is asked once more.
-        pool.mark_acknowledged(&taken).await?;
-        pool.answered(peer.name(), &taken).await?;
-        pool.refused(peer.name(), &refused).await?;
-        pool.give_back(peer.name(), &open).await?;
-        away.map_or(Ok(offers.len()), |error| Err(Broken::Peer(error)))
+        said
+    }
+}
+
+/// What a peer said to a batch.
+#[derive(Default)]
+struct Said {
+    taken: Vec<TxHash>,
+    refused: Vec<TxHash>,
+    /// It failed on these, as it had before.
+    stumbled: Vec<TxHash>,
+    /// How it failed last.
+    away: Option<Away>,
+    /// It may be offered more.
+    is_there: bool,
+}
+
+/// How often a peer has failed on a transaction, in a row.
+#[derive(Default)]
+struct Failures(BTreeMap<TxHash, u32>);
+
+impl Failures {
+    fn are_many(&self, tx: &TxHash) -> bool {
+        self.0.get(tx).is_some_and(|times| *times >= MANY)
+    }
+
+    fn count(&mut self, tx: TxHash) {
+        if self.0.len() > MOST_COUNTED {
+            self.0.clear();
+        }
+        *self.0.entry(tx).or_default() += 1;
+    }
+
+    fn forget(&mut self, tx: &TxHash) {
+        self.0.remove(tx);
     }
 }
 

@@ -41,6 +41,7 @@ pub use stages::Marked;
 use evicting::evicting;
 use inbox::Inbox;
 use names::Names;
+pub(crate) use peers::CLAIM;
 
 /// What the pool takes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

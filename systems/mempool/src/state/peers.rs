@@ -1,5 +1,5 @@
-//! What is offered to peers. Nodes that share a pool share its peers: while one of them offers what it has claimed for a peer, no
-//! other offers that peer anything, or a child could overtake its parent.
+//! What is offered to peers. Nodes that share a pool share its peers: whatever one of them claims for a peer, no other offers it,
+//! nor what spends it, until the peer has answered or the claim has run out.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::model::{Payload, TxHash};
 use crate::scripts;
 
 /// How long a claim stands: longer than a node offers what it has claimed at once, and than any peer takes for an answer.
-const CLAIM: Duration = Duration::from_secs(15);
+pub(crate) const CLAIM: Duration = Duration::from_secs(15);
 
 /// What a peer has refused it is offered again after this, after twice and four times this, and then once in a while.
 const AFTER: Duration = Duration::from_secs(10);
@@ -85,8 +85,7 @@ impl Pool {
     }
 
     /// Claims what a peer is to be offered next, at most so many: what is new to it, in the order of the queue; and, when nothing
-    /// is, what it was offered long ago. Nothing while another node has claims. What this node has claimed before and not
-    /// answered is among it. `lost`: so long ago it did not answer, and it may have forgotten all that it was offered
+    /// is, what it was offered long ago. `lost`: so long ago it did not answer, and it may have forgotten all that it was offered
     /// until then.
     pub async fn claim(
         &self,
@@ -94,16 +93,17 @@ impl Pool {
         most: u64,
         lost: Option<Duration>,
     ) -> Result<Claimed, ReadError> {
-        let Inner { node, names, settings, id, .. } = &*self.0;
-        let lost = lost.map_or(String::new(), |lost| lost.as_millis().to_string());
+        let Inner { node, names, settings, .. } = &*self.0;
+        // In whole seconds: it counts as lost rather later than it was.
+        let lost = lost.map_or(String::new(), |lost| (lost.as_secs() * 1000).to_string());
         let pause = (BLOCK * settings.thresholds.drop / PASSES).clamp(GRACE, PAUSE);
         let call = scripts::ClaimOffers {
             offered: &names.offered,
             peers: &names.peers,
             claims: &names.claims(&peer.0),
             refused: &names.refused(&peer.0),
+            stage: &names.stage,
             peer: peer.0.as_str().into(),
-            node: id.into(),
             most: most.into(),
             stands: millis(CLAIM),
             lost: lost.into(),
@@ -146,13 +146,10 @@ impl Pool {
         if txs.is_empty() {
             return Ok(());
         }
-        let Inner { node, names, id, .. } = &*self.0;
+        let Inner { node, names, .. } = &*self.0;
         let call = scripts::AnswerOffers {
-            peers: &names.peers,
             claims: &names.claims(&peer.0),
             refused: &names.refused(&peer.0),
-            peer: peer.0.as_str().into(),
-            node: id.into(),
             said: said.into(),
             again: millis(AFTER),
             at_last: millis(AT_LAST),

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use keyplane_mempool::model::Input;
 use keyplane_mempool::state::{Claimed, Pool, ReadError};
 use keyplane_mempool::{Settings, Stage, TxHash};
 use keyplane_testing::{Place, VirtualEngine, every_store};
 use tokio::time::sleep;
 
 use crate::relay::{Relay, Serving};
-use crate::setup::{Watcher, block_on, naming, node, queue, received, settings, stage};
+use crate::setup::{Watcher, block_on, naming, node, queue, received, settings, spending, stage, tx};
 use crate::timed;
 
 /// Takes everything out of the queue: what that was.
@@ -37,18 +38,12 @@ async fn a_peer_is_offered_everything_once_by_whichever_node(place: Place) {
     }
     assert_eq!(claim(&one, "relay-1", 10).await, [], "what is in the queue is not yet to be offered");
     let all = taken_out(&other).await;
-    let relay = "relay-1".parse().unwrap();
     assert_eq!(claim(&one, "relay-1", 6).await, all[..6]);
-    assert_eq!(claim(&other, "relay-1", 6).await, [], "what follows may spend what is on its way");
-    one.answered(&relay, &all[..6]).await.unwrap();
     assert_eq!(claim(&other, "relay-1", 6).await, all[6..], "the rest, and nothing twice");
     assert_eq!(claim(&one, "relay-1", 6).await, []);
     assert_eq!(claim(&one, "relay-2", 100).await, all, "another peer is offered all of it");
-    // Not those of another: it will say itself what became of them.
-    one.give_back(&relay, &all[6..]).await.unwrap();
-    assert_eq!(claim(&one, "relay-1", 6).await, []);
-    other.answered(&relay, &all[6..]).await.unwrap();
-    assert_eq!(claim(&one, "relay-1", 100).await, []);
+    // Answered or not: they were offered.
+    one.answered(&"relay-1".parse().unwrap(), &all).await.unwrap();
     assert_eq!(claim(&other, "relay-1", 100).await, []);
 }
 
@@ -101,30 +96,32 @@ async fn what_is_being_offered_to_a_peer_is_not_offered_to_it_by_another_that_fi
         received(&one).await;
     }
     let all = taken_out(&one).await;
-    let relay = "relay-1".parse().unwrap();
     assert_eq!(claim(&one, "relay-1", 3).await, all[..3]);
-    let lost = || other.claim(&relay, 100, Some(Duration::ZERO));
-    let claimed = lost().await.unwrap();
-    assert_eq!((claimed.offers, claimed.is_anew), (vec![], false), "the first three are on their way to it");
-    one.answered(&relay, &all[..3]).await.unwrap();
-    // It may have answered before it was lost.
-    let claimed = lost().await.unwrap();
-    assert!(claimed.is_anew);
-    assert_eq!(claimed.offers.iter().map(|offer| offer.hash).collect::<Vec<_>>(), all);
+    assert_eq!(claim_again(&other, "relay-1").await, all[3..], "the first three are on their way to it");
+    // What is answered meanwhile is not offered again either: the peer had come back before it answered.
+    one.answered(&"relay-1".parse().unwrap(), &all[..3]).await.unwrap();
+    assert_eq!(claim(&other, "relay-1", 100).await, []);
 }
 
 #[every_store(except(unix, tls))]
-async fn a_node_whose_claim_was_not_told_to_it_claims_the_same_again(place: Place) {
+async fn a_child_waits_while_another_node_offers_its_parent(place: Place) {
     let (one, other) = (node(&place).await, node(&place).await);
-    for _ in 0..4 {
-        received(&one).await;
+    let parent = tx();
+    let child = spending(&[Input { tx: parent.hash, index: 0 }]);
+    let grandchild = spending(&[Input { tx: child.hash, index: 1 }]);
+    let stranger = tx();
+    for tx in [&parent, &child, &grandchild, &stranger] {
+        one.receive(tx).await.unwrap();
     }
-    let all = taken_out(&one).await;
-    // The reply was lost.
-    assert_eq!(claim(&one, "relay-1", 3).await, all[..3]);
-    assert_eq!(claim(&one, "relay-1", 2).await, all[..2]);
-    assert_eq!(claim(&one, "relay-1", 100).await, all);
+    taken_out(&one).await;
+    let relay = "relay-1".parse().unwrap();
+    assert_eq!(claim(&one, "relay-1", 1).await, [parent.hash]);
+    assert_eq!(claim(&other, "relay-1", 100).await, [stranger.hash]);
+    one.give_back(&relay, &[parent.hash]).await.unwrap();
+    assert_eq!(claim(&one, "relay-1", 2).await, [parent.hash, child.hash], "together they are in order");
     assert_eq!(claim(&other, "relay-1", 100).await, []);
+    one.answered(&relay, &[parent.hash, child.hash]).await.unwrap();
+    assert_eq!(claim(&other, "relay-1", 100).await, [grandchild.hash]);
 }
 
 /// The payload's key, as an operator would write it.
@@ -217,9 +214,11 @@ async fn a_child_comes_after_its_parent_whichever_nodes_offer_them() {
     let engine = VirtualEngine::start(1);
     let nodes = [timed::pool(&engine, settings()).await, timed::pool(&engine, settings()).await];
     let relay = Relay::new();
-    let mut all = Vec::new();
+    let mut all: Vec<TxHash> = Vec::new();
     for at in 0..96 {
-        all.push(received(&nodes[at % 2]).await);
+        let tx = all.last().map_or_else(tx, |parent| spending(&[Input { tx: *parent, index: 0 }]));
+        nodes[at % 2].receive(&tx).await.unwrap();
+        all.push(tx.hash);
     }
     relay.desk().takes = Duration::from_millis(20);
     relay.desk().parents = all.windows(2).map(|pair| (pair[1], pair[0])).collect();
@@ -249,5 +248,47 @@ async fn what_a_peer_refused_for_want_of_its_parent_it_is_offered_again() {
     sleep(Duration::from_secs(3600)).await;
     let heard = relay.desk().heard.iter().filter(|heard| **heard == never).count();
     assert!((4..=70).contains(&heard), "{heard}");
+    serving.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_peer_fails_on_does_not_keep_the_others_from_it() {
+    let engine = VirtualEngine::start(1);
+    let pool = timed::pool(&engine, Settings::default()).await;
+    let relay = Relay::new();
+    let mut all = Vec::new();
+    for _ in 0..40 {
+        all.push(received(&pool).await);
+    }
+    relay.desk().chokes_on = [all[0], all[1], all[35]].into();
+    let serving = relay.served_by(&pool);
+    relay.wait_for(37, Duration::from_secs(60)).await;
+    // Later ones do not wait for it either.
+    for count in 38..=48 {
+        sleep(Duration::from_secs(7)).await;
+        received(&pool).await;
+        relay.wait_for(count, Duration::from_secs(1)).await;
+    }
+    // It was not about the transaction.
+    relay.desk().chokes_on.clear();
+    relay.wait_for(51, Duration::from_secs(180)).await;
+    serving.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_fails_on_all_of_them_gets_all_as_soon_as_it_is_well() {
+    let engine = VirtualEngine::start(1);
+    let pool = timed::pool(&engine, Settings::default()).await;
+    let relay = Relay::new();
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        all.push(received(&pool).await);
+    }
+    relay.desk().chokes_on = all.iter().copied().collect();
+    let serving = relay.served_by(&pool);
+    sleep(Duration::from_secs(600)).await;
+    assert!(relay.desk().heard.len() < 600, "{}", relay.desk().heard.len());
+    relay.desk().chokes_on.clear();
+    relay.wait_for(20, Duration::from_secs(11)).await;
     serving.end().await;
 }

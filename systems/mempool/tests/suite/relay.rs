@@ -22,6 +22,8 @@ pub(crate) struct Desk {
     pub(crate) is_down: bool,
     /// It takes a child only when it has the parent.
     pub(crate) parents: BTreeMap<TxHash, TxHash>,
+    /// It fails on these.
+    pub(crate) chokes_on: BTreeSet<TxHash>,
     /// It refuses these.
     pub(crate) dislikes: BTreeSet<TxHash>,
     /// An answer takes so long.
@@ -106,6 +108,9 @@ impl Peer for Relay {
             return Err(Away("down".to_owned()));
         }
         desk.heard.push(tx.hash);
+        if desk.chokes_on.contains(&tx.hash) {
+            return Ok(Answer::Failed("something is wrong".to_owned()));
+        }
         if desk.dislikes.contains(&tx.hash) {
             return Ok(Answer::Refused("not this one".to_owned()));
         }
