@@ -7,9 +7,11 @@ use keyplane_testing::{Program, Server, Settings};
 
 use crate::setup::settings;
 
+type Change = fn(&mut Config);
+
 #[tokio::test]
 async fn what_no_pool_can_work_by_is_refused() {
-    let none: [(fn(&mut Config), &str); 4] = [
+    let none: [(Change, &str); 4] = [
         (|config| config.watcher_lock_ttl = 0, "watcher_lock_ttl is 0: nobody could hold the lock"),
         (
             |config| config.thresholds.finalize = 0,
