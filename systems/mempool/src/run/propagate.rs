@@ -56,6 +56,7 @@ pub async fn propagate<P: Peer>(pool: Pool, peer: P, mut stop: watch::Receiver<b
             told = stop.changed() => if told.is_err() { return },
             () = sleep(pause) => {}
         }
+        link.lost = link.lost.map(|lost| lost.saturating_add(pause));
     }
 }
 
@@ -66,8 +67,8 @@ struct Link<P> {
     head: Head,
     failures: Failures,
     is_up: bool,
-    /// When it last did not answer; until it was begun with anew.
-    lost: Option<Instant>,
+    /// For how long, at least, since it last did not answer; until it was begun with anew. Only pauses count.
+    lost: Option<Duration>,
     /// Before the next attempt to reach it.
     pause: Duration,
 }
@@ -79,7 +80,7 @@ impl<P: Peer> Link<P> {
         if !self.is_up {
             if let Err(error) = self.peer.reach().await {
                 tracing::debug!(node_id, peer, %error, "the peer cannot be reached");
-                self.lost = Some(Instant::now());
+                self.lost = Some(Duration::ZERO);
                 let pause = self.pause;
                 self.pause = (pause * 2).min(SELDOM);
                 return pause;
@@ -93,7 +94,7 @@ impl<P: Peer> Link<P> {
             }
             Err(Broken::Peer(error)) => {
                 tracing::warn!(node_id, peer, %error, "the peer is away");
-                (self.is_up, self.lost) = (false, Some(Instant::now()));
+                (self.is_up, self.lost) = (false, Some(Duration::ZERO));
                 let pause = self.pause;
                 self.pause = (pause * 2).min(SELDOM);
                 pause
@@ -109,8 +110,8 @@ impl<P: Peer> Link<P> {
     async fn round(&mut self) -> Result<usize, Broken> {
         self.head.take_out(&self.pool).await?;
         // On the first connection of this node the others may have offered everything already.
-        let (begun, lost) = (Instant::now(), self.lost.map(|lost| lost.elapsed()));
-        let Claimed { offers, is_anew } = self.pool.claim(self.peer.name(), BATCH, lost).await?;
+        let begun = Instant::now();
+        let Claimed { offers, is_anew } = self.pool.claim(self.peer.name(), BATCH, self.lost).await?;
         if is_anew {
             self.lost = None;
         }

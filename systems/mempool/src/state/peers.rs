@@ -94,8 +94,7 @@ impl Pool {
         lost: Option<Duration>,
     ) -> Result<Claimed, ReadError> {
         let Inner { node, names, settings, .. } = &*self.0;
-        // In whole seconds: it counts as lost rather later than it was.
-        let lost = lost.map_or(String::new(), |lost| (lost.as_secs() * 1000).to_string());
+        let lost = lost.map_or(String::new(), |lost| lost.as_millis().to_string());
         let pause = (BLOCK * settings.thresholds.drop / PASSES).clamp(GRACE, PAUSE);
         let call = scripts::ClaimOffers {
             offered: &names.offered,

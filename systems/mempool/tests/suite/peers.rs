@@ -1,11 +1,19 @@
 //! What is offered to whom.
 
+use std::future::IntoFuture as _;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::body::Bytes;
+use axum::http::StatusCode;
 use keyplane_mempool::model::Input;
+use keyplane_mempool::ports::SubmitPeer;
+use keyplane_mempool::run::propagate;
 use keyplane_mempool::state::{Claimed, Pool, ReadError};
 use keyplane_mempool::{Settings, Stage, TxHash};
 use keyplane_testing::{Place, VirtualEngine, every_store};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::relay::{Relay, Serving};
@@ -291,4 +299,41 @@ async fn a_peer_that_fails_on_all_of_them_gets_all_as_soon_as_it_is_well() {
     relay.desk().chokes_on.clear();
     relay.wait_for(20, Duration::from_secs(11)).await;
     serving.end().await;
+}
+
+/// A submit endpoint that answers 500 for one transaction, and what it has taken.
+async fn endpoint(bad: Vec<u8>) -> (SubmitPeer, Arc<Mutex<Vec<Vec<u8>>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let peer = format!("relay-1=http://{}/api/submit/tx", listener.local_addr().unwrap());
+    let taken: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+    let book = Arc::clone(&taken);
+    let take = move |body: Bytes| async move {
+        if body == bad {
+            return StatusCode::INTERNAL_SERVER_ERROR;
+        }
+        book.lock().unwrap().push(body.to_vec());
+        StatusCode::ACCEPTED
+    };
+    let app = axum::Router::new().route("/api/submit/tx", axum::routing::post(take));
+    tokio::spawn(axum::serve(listener, app).into_future());
+    (peer.parse().unwrap(), taken)
+}
+
+#[every_store(except(unix, tls))]
+async fn an_endpoint_that_answers_500_for_one_takes_the_others(place: Place) {
+    let pool = node(&place).await;
+    let txs = [tx(), tx(), tx()];
+    for tx in &txs {
+        pool.receive(tx).await.unwrap();
+    }
+    let (peer, taken) = endpoint(txs[0].payload.bytes.clone()).await;
+    let (stop, stopped) = watch::channel(false);
+    let offering = tokio::spawn(propagate(pool.clone(), peer, stopped));
+    while stage(&pool, &txs[2].hash).await != Some(Stage::Acknowledged) {
+        sleep(Duration::from_millis(20)).await;
+    }
+    stop.send(true).unwrap();
+    offering.await.unwrap();
+    assert_eq!(*taken.lock().unwrap(), [txs[1].payload.bytes.clone(), txs[2].payload.bytes.clone()]);
+    assert_eq!(stage(&pool, &txs[0].hash).await, Some(Stage::Propagated));
 }
