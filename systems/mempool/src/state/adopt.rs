@@ -1,7 +1,7 @@
 //! Data that the original wrote: its queue, its records and its log are as here, but nothing is known of stages, inputs and
 //! heights. Whoever becomes the watcher makes it known, so that nothing that was accepted there is stuck.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use keyplane_key::Arg;
 use keyplane_kit::Fence;
@@ -76,7 +76,7 @@ impl Pool {
         to: &mut Adopted,
     ) -> Result<(), ConfirmError> {
         let Inner { watcher, names, .. } = &*self.0;
-        let (mut at, mut seen, mut weeds) = (0, HashSet::new(), Vec::new());
+        let (mut at, mut seen, mut weeds) = (0, BTreeSet::new(), Vec::new());
         loop {
             let page = watcher.run(names.pending.lrange(at, at + PAGE as i64 - 1)).await?;
             let mut hashes = Vec::with_capacity(page.len());
@@ -110,7 +110,7 @@ impl Pool {
     }
 
     /// Those of the queue that are known, and not as pending.
-    async fn strays(&self, queued: &HashSet<TxHash>) -> Result<Vec<(Vec<u8>, String)>, ConfirmError> {
+    async fn strays(&self, queued: &BTreeSet<TxHash>) -> Result<Vec<(Vec<u8>, String)>, ConfirmError> {
         let queued: Vec<TxHash> = queued.iter().copied().collect();
         let mut strays = Vec::new();
         for page in queued.chunks(PAGE) {

@@ -40,5 +40,8 @@ fn tell_the_trace() {
 
 #[test]
 fn same_seed_same_trace() {
-    keyplane_testing::same_seed_same_trace("tell_the_trace", chosen_seed().unwrap_or(7));
+    // In the second one a watcher finds a queue that it has to look through.
+    for seed in chosen_seed().map_or(vec![7, 11], |seed| vec![seed]) {
+        keyplane_testing::same_seed_same_trace("tell_the_trace", seed);
+    }
 }
