@@ -1,13 +1,13 @@
 //! Each alert, brought about on a real server.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use keyplane_http::{Alert, Panel as _};
 use keyplane_key::Naming;
-use keyplane_kit::events::Position;
 use keyplane_store::{Options, Store};
 use keyplane_swarm::api::{Api, Desk};
-use keyplane_swarm::keys::{MemoryId, MemoryType};
+use keyplane_swarm::keys::{Keyspace, MemoryId, MemoryType};
 use keyplane_swarm::model::{Mode, Strategy};
 use keyplane_swarm::run::{Keeper, Pace};
 use keyplane_swarm::state::{NewMemory, NewSwarm, SwarmChange};
@@ -17,8 +17,11 @@ use keyplane_testing::{Program, Server, VirtualServer, until};
 const SECOND: Duration = Duration::from_secs(1);
 
 async fn swarms(url: &str, options: Options) -> Swarms {
-    let store = Store::open(url, options).await.unwrap();
-    Swarms::new(&store, Naming::new("", false).unwrap(), Settings::default()).unwrap()
+    swarms_on(&Store::open(url, options).await.unwrap())
+}
+
+fn swarms_on(store: &Store) -> Swarms {
+    Swarms::new(store, Naming::new("", false).unwrap(), Settings::default()).unwrap()
 }
 
 async fn created(swarms: &Swarms) -> SwarmId {
@@ -77,7 +80,8 @@ async fn slow_writes_and_an_exhausted_pool_are_told() {
     let server = redis();
     let mut options = Options::default();
     (options.pool_size, options.command_timeout) = (2, 2 * SECOND);
-    let swarms = swarms(&server.url(), options).await;
+    let store = Store::open(&server.url(), options).await.unwrap();
+    let swarms = swarms_on(&store);
     let api = Api::new(Desk::new(swarms.clone()));
     let swarm = created(&swarms).await;
     let surely = SwarmChange { confidence: Some(0.5), ..SwarmChange::default() };
@@ -108,12 +112,13 @@ async fn slow_writes_and_an_exhausted_pool_are_told() {
     slow.unwrap();
     assert_eq!(firing(&api).await, [""; 0]);
 
-    // One connection for those that wait, and two that do.
-    let events = swarms.events(&swarm);
-    let behind = events.read(Position::Beginning, 1000).await.unwrap().next;
-    let (mut one, mut other) = (events.tail(behind), events.tail(behind));
-    let waited = tokio::join!(one.next(10, 4 * SECOND), other.next(10, 4 * SECOND));
-    assert!(waited.0.is_err() || waited.1.is_err(), "{waited:?}");
+    // One connection for those that cannot share, and two that cannot.
+    let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
+    let handle = store.as_component(&contract, "monitor", &HashMap::new()).unwrap();
+    let events = Keyspace::default().events(&swarm);
+    let held = handle.dedicated(&events).await.unwrap();
+    assert!(handle.dedicated(&events).await.is_err());
+    drop(held);
     assert!(firing(&api).await.contains(&"pool_exhausted".to_owned()));
 }
 
