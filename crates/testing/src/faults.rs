@@ -72,6 +72,24 @@ impl Fault {
         faults
     }
 
+    /// When the store crashes within that time, under this seed. Only a network [with a log](Network::with_log) bears it.
+    #[must_use]
+    pub fn draw_of_store(seed: u64, lasts: Duration) -> Vec<Self> {
+        let mut rng = Rng::with_seed(seed ^ 0x570e);
+        let mut faults = Vec::new();
+        let mut until = Duration::ZERO;
+        loop {
+            let from = until + Duration::from_millis(rng.u64(300..4000));
+            if from >= lasts {
+                return faults;
+            }
+            // Mostly it is back before clients have given up.
+            let most = if rng.u8(..4) == 0 { LONGEST } else { Duration::from_millis(300) };
+            until = from + Duration::from_millis(rng.u64(5..most.as_millis() as u64));
+            faults.push(Self { host: Network::STORE, what: What::Crash, from, until });
+        }
+    }
+
     /// The host, if it crashes.
     #[must_use]
     pub fn crashes(&self) -> Option<&'static str> {

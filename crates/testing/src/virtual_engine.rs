@@ -1,8 +1,9 @@
 //! The embedded engine in virtual time.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use keyplane_engine::live::{Clock, Live, Options};
+use keyplane_engine::live::{Clock, Fsync, Live, Options};
 
 use crate::clock::BEGINNING;
 
@@ -19,7 +20,7 @@ impl VirtualEngine {
     #[must_use]
     pub fn start(seed: u64) -> Self {
         let clock = clock_at(BEGINNING);
-        Self { live: start(seed, clock), clock }
+        Self { live: start(seed, clock, None), clock }
     }
 
     /// The engine: for `Store::on_engine`, or for connections past the store.
@@ -50,8 +51,9 @@ pub(crate) fn clock_at(moment: Duration) -> Clock {
     Clock::tokio(keyplane_engine::Time::from_micros(micros))
 }
 
-/// An engine in memory, with this clock.
-pub(crate) fn start(seed: u64, clock: Clock) -> Live {
-    let options = Options { seed: Some(seed), clock, ..Options::default() };
-    Live::start(options).expect("nothing to read").0
+/// An engine with this clock, in memory or with a log that is on the disk before anybody is told.
+pub(crate) fn start(seed: u64, clock: Clock, folder: Option<&Path>) -> Live {
+    let folder = folder.map(Path::to_owned);
+    let options = Options { seed: Some(seed), clock, folder, fsync: Fsync::Always, ..Options::default() };
+    Live::start(options).expect("a log that was only cut").0
 }

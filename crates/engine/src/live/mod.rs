@@ -129,7 +129,7 @@ impl Live {
         }
         let (writer, loaded) = match &options.folder {
             Some(folder) => {
-                let (writer, loaded) = open_log(folder, options.fsync, &mut engine)?;
+                let (writer, loaded) = open_log(folder, options, &mut engine)?;
                 (Some(writer), Some(loaded))
             }
             None => (None, None),
@@ -166,7 +166,7 @@ impl Live {
     }
 }
 
-fn open_log(folder: &Path, fsync: Fsync, engine: &mut Engine) -> Result<(Writer, Loaded), LogError> {
+fn open_log(folder: &Path, options: &Options, engine: &mut Engine) -> Result<(Writer, Loaded), LogError> {
     std::fs::create_dir_all(folder)?;
     let path = folder.join(LOG);
     let loaded = match File::open(&path) {
@@ -174,7 +174,7 @@ fn open_log(folder: &Path, fsync: Fsync, engine: &mut Engine) -> Result<(Writer,
         Err(error) if error.kind() == io::ErrorKind::NotFound => crate::log::load(io::empty(), engine)?,
         Err(error) => return Err(error.into()),
     };
-    Ok((Writer::open(&path, &loaded, fsync)?, loaded))
+    Ok((Writer::open(&path, &loaded, options.fsync, &options.clock)?, loaded))
 }
 
 impl Inner {

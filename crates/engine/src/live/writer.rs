@@ -1,14 +1,17 @@
-//! The thread that writes the log.
+//! Who writes the log: a thread. Where time is made up, a task of the runtime that has the engine: when a simulated machine
+//! crashes it is gone with all that it was handed and has not written, and a seed is a run all the same.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
 
+use super::Clock;
 use crate::effects::Steps;
 use crate::log::{Chain, Loaded};
 
@@ -45,21 +48,29 @@ impl Fsync {
 /// From this size on a log that has doubled is written anew.
 const REWRITE_FROM: u64 = 64 * 1024 * 1024;
 
+/// What a made-up disk takes to write what waits for it, and what it takes to say so.
+const MADE_UP: Duration = Duration::from_millis(2);
+
 /// Takes what is to be written, and says what was.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
     always: bool,
-    kept: watch::Receiver<Kept>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     pending: Mutex<Pending>,
+    /// Wakes the thread.
     more: Condvar,
+    /// Wakes the task, if it is one that writes.
+    task: Option<Notify>,
     /// The log has grown enough to be written anew.
-    pub(super) grown: Notify,
+    grown: Notify,
+    kept: RwLock<Kept>,
+    /// Wakes whoever waits for it to be further, in the order in which they came. (A `watch` wakes in any order.)
+    further: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +78,27 @@ struct Pending {
     items: Vec<Item>,
     /// Steps that were handed in so far.
     position: u64,
+    closed: bool,
+}
+
+impl Pending {
+    fn take(&mut self) -> Taken {
+        Taken { items: std::mem::take(&mut self.items), position: self.position, closed: self.closed }
+    }
+}
+
+/// What is to be written next; nothing when only a sync is due.
+struct Taken {
+    items: Vec<Item>,
+    position: u64,
+    closed: bool,
+}
+
+/// Up to where it was written.
+struct Written {
+    position: u64,
+    /// And is on the disk, whatever the policy.
+    synced: bool,
     closed: bool,
 }
 
@@ -85,8 +117,8 @@ enum Item {
 #[derive(Debug, Clone, Default)]
 struct Kept {
     position: u64,
-    /// How many times everything was on the disk.
-    syncs: u64,
+    /// Up to here it is on the disk, whatever the policy.
+    synced: u64,
     failure: Option<Arc<str>>,
 }
 
@@ -95,25 +127,56 @@ impl Shared {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, item: Item) {
-        self.lock().items.push(item);
-        self.more.notify_one();
+    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut Kept)) {
+        change(&mut self.kept.write().unwrap_or_else(PoisonError::into_inner));
+        self.further.notify_waiters();
+    }
+
+    /// How many steps were handed in before it.
+    fn put(&self, item: Item) -> u64 {
+        let mut pending = self.lock();
+        pending.items.push(item);
+        let position = pending.position;
+        drop(pending);
+        self.wake();
+        position
+    }
+
+    fn wake(&self) {
+        match &self.task {
+            Some(task) => task.notify_one(),
+            None => self.more.notify_one(),
+        }
     }
 }
 
 impl Writer {
-    pub(super) fn open(path: &Path, loaded: &Loaded, fsync: Fsync) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, loaded: &Loaded, fsync: Fsync, clock: &Clock) -> io::Result<Self> {
         let log = Log::open(path, loaded)?;
-        let shared =
-            Arc::new(Shared { pending: Mutex::default(), more: Condvar::new(), grown: Notify::new() });
-        let (told, kept) = watch::channel(Kept::default());
-        let thread = {
-            let shared = Arc::clone(&shared);
-            std::thread::Builder::new().name("keyplane-log".to_owned()).spawn(move || {
-                Thread { log, fsync, told, shared, dirty: false, synced: Instant::now() }.run()
-            })?
+        let shared = Arc::new(Shared {
+            pending: Mutex::default(),
+            more: Condvar::new(),
+            task: clock.is_made_up().then(Notify::new),
+            grown: Notify::new(),
+            kept: RwLock::default(),
+            further: Notify::new(),
+        });
+        let scribe = Scribe { log, fsync, shared: Arc::clone(&shared), dirty: false, synced: Instant::now() };
+        let thread = match clock.is_made_up() {
+            true => {
+                tokio::spawn(scribe.write_as_task());
+                None
+            }
+            false => {
+                let named = std::thread::Builder::new().name("keyplane-log".to_owned());
+                Some(named.spawn(move || scribe.write_as_thread())?)
+            }
         };
-        Ok(Self { shared, always: fsync == Fsync::Always, kept, thread: Some(thread) })
+        Ok(Self { shared, always: fsync == Fsync::Always, thread })
     }
 
     /// Where the log has to be for these, and for everything before, to be in it.
@@ -129,7 +192,7 @@ impl Writer {
         }
         let position = pending.position;
         drop(pending);
-        self.shared.more.notify_one();
+        self.shared.wake();
         position
     }
 
@@ -142,24 +205,30 @@ impl Writer {
     }
 
     pub(super) async fn flush(&self) -> io::Result<()> {
-        let before = self.kept.borrow().syncs;
-        self.shared.put(Item::Sync);
-        self.wait_for(|kept| kept.syncs > before).await.map_err(io::Error::other)
+        let position = self.shared.put(Item::Sync);
+        self.wait_for(|kept| kept.synced >= position).await.map_err(io::Error::other)
     }
 
     async fn wait_for(&self, reached: impl Fn(&Kept) -> bool) -> Result<(), String> {
-        let mut kept = self.kept.clone();
-        let found = kept.wait_for(|kept| kept.failure.is_some() || reached(kept)).await;
-        match found {
-            Ok(kept) if reached(&kept) => Ok(()),
-            Ok(kept) => Err(kept.failure.as_deref().unwrap_or("the log is closed").to_owned()),
-            Err(_) => Err("the log is closed".to_owned()),
+        loop {
+            // Before looking: what is told in between is not missed.
+            let further = self.shared.further.notified();
+            {
+                let kept = self.shared.kept();
+                if reached(&kept) {
+                    return Ok(());
+                }
+                if let Some(why) = &kept.failure {
+                    return Err(why.as_ref().to_owned());
+                }
+            }
+            further.await;
         }
     }
 
     /// Why it cannot be written.
     pub(super) fn failure(&self) -> Option<Arc<str>> {
-        self.kept.borrow().failure.clone()
+        self.shared.kept().failure.clone()
     }
 
     /// Until the log should be written anew.
@@ -188,52 +257,85 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
-        self.shared.more.notify_one();
+        self.shared.wake();
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
         }
     }
 }
 
-struct Thread {
+/// Whoever writes.
+struct Scribe {
     log: Log,
     fsync: Fsync,
-    told: watch::Sender<Kept>,
     shared: Arc<Shared>,
     dirty: bool,
     synced: Instant,
 }
 
-impl Thread {
-    fn run(mut self) {
+impl Scribe {
+    fn write_as_thread(mut self) {
         loop {
-            let (items, position, closed) = self.next();
-            if let Err(error) = self.write(items, closed) {
-                let why: Arc<str> = error.to_string().into();
-                self.told.send_modify(|kept| kept.failure = Some(why));
-                return;
+            let mut pending = self.shared.lock();
+            while pending.items.is_empty() && !pending.closed {
+                let wait = self.until_sync();
+                if wait.is_zero() {
+                    break;
+                }
+                let woken = self.shared.more.wait_timeout(pending, wait);
+                pending = woken.unwrap_or_else(PoisonError::into_inner).0;
             }
-            self.told.send_modify(|kept| kept.position = position);
-            if closed {
+            let taken = pending.take();
+            drop(pending);
+            let written = self.write(taken);
+            if self.tell(written).is_none() {
                 return;
             }
         }
     }
 
-    /// What is to be done, waited for; nothing when a sync is due.
-    fn next(&self) -> (Vec<Item>, u64, bool) {
-        let mut pending = self.shared.lock();
-        while pending.items.is_empty() && !pending.closed {
-            let wait = if self.dirty { EVERY.saturating_sub(self.synced.elapsed()) } else { Duration::MAX };
-            if wait.is_zero() {
-                break;
+    async fn write_as_task(mut self) {
+        loop {
+            if let Some(task) = &self.shared.task {
+                // Woken, or it is time for the disk.
+                let _ = timeout(self.until_sync(), task.notified()).await;
             }
-            pending = self.shared.more.wait_timeout(pending, wait).unwrap_or_else(PoisonError::into_inner).0;
+            let taken = self.shared.lock().take();
+            sleep(MADE_UP).await;
+            let written = self.write(taken);
+            sleep(MADE_UP).await;
+            if self.tell(written).is_none() {
+                return;
+            }
         }
-        (std::mem::take(&mut pending.items), pending.position, pending.closed)
     }
 
-    fn write(&mut self, items: Vec<Item>, closed: bool) -> io::Result<()> {
+    /// How long it may wait until what was written has to be on the disk.
+    fn until_sync(&self) -> Duration {
+        if self.dirty { EVERY.saturating_sub(self.synced.elapsed()) } else { Duration::MAX }
+    }
+
+    /// `None` when nothing more is to be written.
+    fn tell(&self, written: io::Result<Written>) -> Option<()> {
+        match written {
+            Ok(written) => {
+                self.shared.tell(|kept| {
+                    kept.position = written.position;
+                    if written.synced {
+                        kept.synced = written.position;
+                    }
+                });
+                (!written.closed).then_some(())
+            }
+            Err(error) => {
+                self.shared.tell(|kept| kept.failure = Some(error.to_string().into()));
+                None
+            }
+        }
+    }
+
+    fn write(&mut self, taken: Taken) -> io::Result<Written> {
+        let Taken { items, position, closed } = taken;
         let mut asked = false;
         for item in items {
             match item {
@@ -253,17 +355,26 @@ impl Thread {
             Fsync::EverySecond => self.synced.elapsed() >= EVERY,
             Fsync::No => false,
         };
-        if (self.dirty && (due || closed)) || asked {
+        let synced = (self.dirty && (due || closed)) || asked;
+        if synced {
             self.log.file.sync_data()?;
             self.dirty = false;
             self.synced = Instant::now();
-            self.told.send_modify(|kept| kept.syncs += 1);
         }
         self.dirty &= self.fsync != Fsync::No;
         if self.log.should_be_written_anew() {
             self.shared.grown.notify_one();
         }
-        Ok(())
+        Ok(Written { position, synced, closed })
+    }
+}
+
+impl Drop for Scribe {
+    /// However it ended: nobody waits for what is not going to come.
+    fn drop(&mut self) {
+        self.shared.tell(|kept| {
+            kept.failure.get_or_insert_with(|| "the log is closed".into());
+        });
     }
 }
 

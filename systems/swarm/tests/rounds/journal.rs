@@ -41,6 +41,7 @@ pub(crate) type ClaimId = (String, u64);
 pub(crate) struct Book {
     pub(crate) steps: Vec<String>,
     pub(crate) crashes: u64,
+    pub(crate) store_crashes: u64,
     pub(crate) claims: BTreeMap<ClaimId, Held>,
     /// The first that was seen on the way and must not be.
     pub(crate) wrong: Option<String>,

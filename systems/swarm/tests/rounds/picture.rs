@@ -55,32 +55,33 @@ pub(crate) struct Picture {
 
 impl Picture {
     /// As it is now, without its events.
-    pub(crate) async fn take(store: &Store) -> Self {
+    pub(crate) async fn take(store: &Store) -> Option<Self> {
         Self::look(store, "").await
     }
 
     /// As it is now, with its events.
-    pub(crate) async fn take_whole(store: &Store) -> Self {
+    pub(crate) async fn take_whole(store: &Store) -> Option<Self> {
         Self::look(store, "events").await
     }
 
     /// As it was before all but the checkpoints was lost, in the same step.
-    pub(crate) async fn take_and_lose(store: &Store) -> Self {
+    pub(crate) async fn take_and_lose(store: &Store) -> Option<Self> {
         Self::look(store, "lose").await
     }
 
-    async fn look(store: &Store, how: &str) -> Self {
+    /// Nothing while the store is away.
+    async fn look(store: &Store, how: &str) -> Option<Self> {
         let pattern = format!("*{}*", swarm());
         let answers = store.ask_all(&["EVAL", LOOK, "0", &pattern, how]).await;
         let mut picture = Self::default();
         for (_, answer) in answers {
-            let Reply::Array(keys) = answer.expect("the store answers who looks") else { continue };
+            let Reply::Array(keys) = answer.ok()? else { return None };
             for key in keys {
                 let Reply::Array(pair) = key else { continue };
                 picture.add(&text(&pair[0]), &pair[1]);
             }
         }
-        picture
+        Some(picture)
     }
 
     fn add(&mut self, key: &str, held: &Reply) {

@@ -24,6 +24,7 @@ pub(crate) struct Tally {
     pub(crate) unknown: u64,
     pub(crate) voted: u64,
     pub(crate) crashes: u64,
+    pub(crate) store_crashes: u64,
     pub(crate) recoveries: u64,
     /// Finished before a loss: in the checkpoint, or to be done once more.
     pub(crate) kept: u64,
@@ -41,6 +42,7 @@ impl AddAssign for Tally {
         self.unknown += other.unknown;
         self.voted += other.voted;
         self.crashes += other.crashes;
+        self.store_crashes += other.store_crashes;
         self.recoveries += other.recoveries;
         self.kept += other.kept;
         self.repeated += other.repeated;
@@ -62,6 +64,7 @@ impl Found {
         }
         self.last.check()?;
         let mut tally = Tally { rounds: 1, crashes: book.crashes, ..Tally::default() };
+        tally.store_crashes = book.store_crashes;
         tally.recoveries = book.recoveries;
         let reports = book.claims.values().flat_map(|held| &held.reports);
         for (_, told) in reports {

@@ -36,14 +36,20 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// What a round shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Hosts crash and links fail.
+    /// Hosts crash and links fail, and the store crashes too and comes back with its log.
     Crashes,
-    /// And at one moment all is lost but the checkpoints.
+    /// Hosts crash and links fail, and at one moment all is lost but the checkpoints.
     Loss,
 }
 
-pub(crate) fn faults(seed: u64) -> Vec<Fault> {
-    Fault::draw(seed, &HOSTS, LASTS)
+impl Kind {
+    pub(crate) fn faults(self, seed: u64) -> Vec<Fault> {
+        let mut faults = Fault::draw(seed, &HOSTS, LASTS);
+        if self == Self::Crashes {
+            faults.extend(Fault::draw_of_store(seed, LASTS));
+        }
+        faults
+    }
 }
 
 /// What came of a run.
@@ -56,7 +62,7 @@ pub(crate) struct Outcome {
 }
 
 pub(crate) fn run(kind: Kind, seed: u64, faults: &[Fault]) -> Outcome {
-    let mut network = Network::new(seed);
+    let mut network = Network::with_log(seed);
     let book = Shared::default();
     for (number, name) in HOSTS.into_iter().enumerate() {
         let (book, seed) = (Arc::clone(&book), seed ^ (number as u64 + 1) << 32);
@@ -68,7 +74,11 @@ pub(crate) fn run(kind: Kind, seed: u64, faults: &[Fault]) -> Outcome {
         let mut book = book.lock().unwrap();
         let word = if begins { "" } else { "end of " };
         book.steps.push(format!("{:>7} ms  ---- {word}{fault}", moment.as_millis()));
-        book.crashes += u64::from(begins && fault.crashes().is_some());
+        match fault.crashes().filter(|_| begins) {
+            Some(Network::STORE) => book.store_crashes += 1,
+            Some(_) => book.crashes += 1,
+            None => {}
+        }
     });
     let trace = network.trace();
     drop(network);
@@ -78,7 +88,7 @@ pub(crate) fn run(kind: Kind, seed: u64, faults: &[Fault]) -> Outcome {
     Outcome { trace, steps: book.steps.clone(), tally: found.check(&book), digest: hasher.finish() }
 }
 
-/// Who watches from a place where nothing goes wrong.
+/// Who watches from a place where nothing goes wrong but the store.
 struct Lead {
     store: Store,
     swarms: Swarms,
@@ -96,7 +106,7 @@ async fn lead(kind: Kind, seed: u64, book: Shared, found: Arc<Mutex<Found>>) -> 
     loop {
         let now = turmoil::sim_elapsed().unwrap_or_default();
         sleep(LOOK).await;
-        let picture = Picture::take(&lead.store).await;
+        let Some(picture) = Picture::take(&lead.store).await else { continue };
         lead.look(&picture);
         if lost_at.is_some_and(|at| now >= at) && picture.newest().is_some() && picture.status() == "running"
         {
@@ -127,7 +137,8 @@ async fn lead(kind: Kind, seed: u64, book: Shared, found: Arc<Mutex<Found>>) -> 
     if let Err(error) = ended {
         lead.book.lock().unwrap().wrong(format!("it cannot be ended: {error}"));
     }
-    found.lock().unwrap().last = Picture::take_whole(&lead.store).await;
+    let last = Picture::take_whole(&lead.store).await.ok_or("the store does not answer")?;
+    found.lock().unwrap().last = last;
     Ok(())
 }
 
@@ -141,7 +152,7 @@ impl Lead {
 
     /// All but the checkpoints is gone. Whoever plans the tasks has to see to it that they are there.
     async fn lose(&self) -> Result<Picture, Box<dyn std::error::Error>> {
-        let before = Picture::take_and_lose(&self.store).await;
+        let before = Picture::take_and_lose(&self.store).await.ok_or("the store does not answer")?;
         let newest = before.newest().unwrap_or_default().to_owned();
         let saved = self.swarms.load(&swarm(), &CheckpointId::new(newest.clone())?).await?.state;
         let done =
