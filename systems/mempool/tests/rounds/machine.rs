@@ -37,6 +37,7 @@ pub(crate) struct Book {
     pub(crate) sent: BTreeMap<TxHash, Sent>,
     pub(crate) steps: Vec<String>,
     pub(crate) crashes: u64,
+    pub(crate) store_crashes: u64,
     pub(crate) terms: u64,
     /// Offers to peers, and how often two nodes made the same one at the same time.
     pub(crate) offers: u64,
@@ -56,6 +57,7 @@ impl Book {
             sent: BTreeMap::new(),
             steps: Vec::new(),
             crashes: 0,
+            store_crashes: 0,
             terms: 0,
             offers: 0,
             twice: 0,

@@ -23,6 +23,7 @@ pub(crate) struct Tally {
     pub(crate) rolled_back: u64,
     pub(crate) terms: u64,
     pub(crate) crashes: u64,
+    pub(crate) store_crashes: u64,
     pub(crate) offers: u64,
 }
 
@@ -37,6 +38,7 @@ impl AddAssign for Tally {
         self.rolled_back += other.rolled_back;
         self.terms += other.terms;
         self.crashes += other.crashes;
+        self.store_crashes += other.store_crashes;
         self.offers += other.offers;
     }
 }
@@ -113,6 +115,7 @@ impl Found {
             rounds: 1,
             terms: book.terms,
             crashes: book.crashes,
+            store_crashes: book.store_crashes,
             offers: book.offers,
             ..Tally::default()
         };

@@ -24,7 +24,8 @@ const BLOCK: Duration = Duration::from_millis(250);
 pub(crate) const TXS: u64 = 2000;
 
 pub(crate) fn faults(seed: u64) -> Vec<Fault> {
-    Fault::draw(seed, &NODES, LASTS)
+    let of_nodes = Fault::draw(seed, &NODES, LASTS);
+    of_nodes.into_iter().chain(Fault::draw_of_store(seed, LASTS)).collect()
 }
 
 pub(crate) struct Outcome {
@@ -47,7 +48,7 @@ impl Outcome {
 }
 
 pub(crate) fn run(seed: u64, faults: &[Fault]) -> Outcome {
-    let mut network = Network::new(seed);
+    let mut network = Network::with_log(seed);
     let book: Shared = Arc::new(Mutex::new(Book::new(seed)));
     for (number, name) in NODES.into_iter().enumerate() {
         let (book, seed) = (Arc::clone(&book), seed ^ (number as u64 + 1) << 32);
@@ -59,7 +60,11 @@ pub(crate) fn run(seed: u64, faults: &[Fault]) -> Outcome {
         let mut book = book.lock().unwrap();
         let word = if begins { "" } else { "end of " };
         book.steps.push(format!("{:>7} ms  ---- {word}{fault}", moment.as_millis()));
-        book.crashes += u64::from(begins && fault.crashes().is_some());
+        match fault.crashes().filter(|_| begins) {
+            Some(Network::STORE) => book.store_crashes += 1,
+            Some(_) => book.crashes += 1,
+            None => {}
+        }
     });
     let trace = network.trace();
     drop(network);
