@@ -12,6 +12,9 @@ use crate::network::Network;
 /// Chooses one seed, for a run that failed.
 const SEED: &str = "KEYPLANE_SEED";
 
+/// Another run comes first, in the same process.
+const SECOND: &str = "KEYPLANE_SECOND";
+
 /// The longest fault.
 const LONGEST: Duration = Duration::from_millis(2500);
 
@@ -205,25 +208,34 @@ fn told_small<T>(seed: u64, mut faults: Vec<Fault>, run: impl Fn(u64, &[Fault]) 
     panic!("{SEED}={seed}: {why}\nfaults that are needed: {faults:#?}\nsteps:\n{steps}");
 }
 
-/// What an ignored test of this binary prints behind `TRACE `, in a process of its own: nothing that a process has for itself
-/// may have an influence.
-#[must_use]
-pub fn trace_elsewhere(test: &str, seed: u64) -> String {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture"])
-        .env(SEED, seed.to_string())
-        .output()
-        .unwrap();
+/// For an ignored test that is a part of [`same_seed_same_trace`]: prints what a run under the chosen seed shows.
+pub fn tell_trace(run: impl Fn(u64) -> String) {
+    let seed = chosen_seed().expect("a seed to be told of");
+    if std::env::var_os(SECOND).is_some() {
+        drop(run(seed + 1));
+    }
+    println!("TRACE {}", run(seed));
+}
+
+/// What that test tells in a process of its own: nothing that a process has for itself may have an influence.
+fn trace_elsewhere(test: &str, seed: u64, is_second: bool) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]).env(SEED, seed.to_string());
+    if is_second {
+        command.env(SECOND, "1");
+    }
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
     let told = said.lines().find_map(|line| line.split_once("TRACE "));
     told.unwrap_or_else(|| panic!("no trace in: {said}")).1.to_owned()
 }
 
-/// Holds the promise that a seed is a run: two processes print the same, and another seed something else.
+/// Holds the promise that a seed is a run: two processes print the same, though it is the second run of one of them, and
+/// another seed is something else.
 pub fn same_seed_same_trace(test: &str, seed: u64) {
-    let first = trace_elsewhere(test, seed);
+    let first = trace_elsewhere(test, seed, false);
     println!("seed {seed}: {first}");
-    assert_eq!(trace_elsewhere(test, seed), first, "seed {seed}");
-    assert_ne!(trace_elsewhere(test, seed + 1), first, "another seed is another run");
+    assert_eq!(trace_elsewhere(test, seed, true), first, "seed {seed}");
+    assert_ne!(trace_elsewhere(test, seed + 1, false), first, "another seed is another run");
 }

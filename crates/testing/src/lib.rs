@@ -92,9 +92,7 @@ pub use clock::VirtualServer;
 pub use cluster::{Cluster, Node};
 pub use curl::{Answer, curl};
 pub use embedded::Embedded;
-pub use faults::{
-    Fault, Judged, chosen, chosen_seed, over_seeds, same_seed_same_trace, seeds, trace_elsewhere,
-};
+pub use faults::{Fault, Judged, chosen, chosen_seed, over_seeds, same_seed_same_trace, seeds, tell_trace};
 pub use fixtures::{Fixtures, file_name};
 pub use held_up::held_up;
 pub use keyplane_testing_macros::every_store;

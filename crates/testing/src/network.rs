@@ -40,9 +40,10 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Prints what [`same_seed_same_trace`](crate::same_seed_same_trace) compares: this, and what the test saw itself.
-    pub fn tell(&self, steps: usize, digest: u64) {
-        println!("TRACE {} events, {steps} steps, {digest:016x}", self.events);
+    /// What [`tell_trace`](crate::tell_trace) prints: this, and what the test saw itself.
+    #[must_use]
+    pub fn with(&self, steps: usize, digest: u64) -> String {
+        format!("{} events, {steps} steps, {digest:016x}", self.events)
     }
 }
 
@@ -128,7 +129,9 @@ async fn serve(seed: u64, folder: Option<PathBuf>, trace: Arc<Mutex<Tracing>>) -
             tracing.connections
         };
         let (live, stream) = (live.clone(), Heard { stream, number, trace: Arc::clone(&trace) });
-        tokio::spawn(async move {
+        // Local tasks end in their order when the host crashes. Others end by their numbers, and these go on from one
+        // simulation of a process to the next.
+        tokio::task::spawn_local(async move {
             // A client that is gone is no error of the store.
             drop(live.attend(stream, &address.to_string()).await);
         });

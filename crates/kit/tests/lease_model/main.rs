@@ -34,9 +34,11 @@ fn one_writes_per_term_and_what_was_acknowledged_is_there_once() {
 #[test]
 #[ignore = "a part of same_seed_same_trace"]
 fn tell_the_trace() {
-    let outcome = run(chosen_seed().unwrap(), &faults(chosen_seed().unwrap()));
-    outcome.check().unwrap();
-    outcome.trace.tell(outcome.steps.len(), outcome.digest());
+    keyplane_testing::tell_trace(|seed| {
+        let outcome = run(seed, &faults(seed));
+        outcome.check().unwrap();
+        outcome.trace.with(outcome.steps.len(), outcome.digest())
+    });
 }
 
 #[test]

@@ -33,10 +33,11 @@ fn no_update_is_lost_and_indexes_follow() {
 #[test]
 #[ignore = "a part of same_seed_same_trace"]
 fn tell_the_trace() {
-    let seed = chosen_seed().unwrap();
-    let outcome = run(seed, &faults(seed));
-    outcome.check().unwrap();
-    outcome.trace.tell(outcome.steps.len(), outcome.digest());
+    keyplane_testing::tell_trace(|seed| {
+        let outcome = run(seed, &faults(seed));
+        outcome.check().unwrap();
+        outcome.trace.with(outcome.steps.len(), outcome.digest())
+    });
 }
 
 #[test]

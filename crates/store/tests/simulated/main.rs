@@ -28,11 +28,13 @@ fn what_was_acknowledged_is_there_and_nothing_is_done_twice() {
 #[test]
 #[ignore = "a part of same_seed_same_trace"]
 fn tell_the_trace() {
-    let outcome = run(chosen_seed().unwrap(), 2000);
-    outcome.check();
-    let Trace { events, digest } = outcome.trace;
-    assert!(events >= 10_000 && outcome.faults >= 100, "{events} events, {} faults", outcome.faults);
-    println!("TRACE {events} events, {} faults, {digest:016x}", outcome.faults);
+    keyplane_testing::tell_trace(|seed| {
+        let outcome = run(seed, 2000);
+        outcome.check();
+        let Trace { events, digest } = outcome.trace;
+        assert!(events >= 10_000 && outcome.faults >= 100, "{events} events, {} faults", outcome.faults);
+        format!("{events} events, {} faults, {digest:016x}", outcome.faults)
+    });
 }
 
 #[test]

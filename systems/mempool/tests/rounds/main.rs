@@ -35,9 +35,11 @@ fn every_accepted_transaction_has_one_final_record_and_it_is_the_chains() {
 #[test]
 #[ignore = "a part of same_seed_same_trace"]
 fn tell_the_trace() {
-    let outcome = run(chosen_seed().unwrap(), &faults(chosen_seed().unwrap()));
-    outcome.check().unwrap();
-    outcome.trace.tell(outcome.steps.len(), outcome.digest());
+    keyplane_testing::tell_trace(|seed| {
+        let outcome = run(seed, &faults(seed));
+        outcome.check().unwrap();
+        outcome.trace.with(outcome.steps.len(), outcome.digest())
+    });
 }
 
 #[test]
