@@ -94,8 +94,7 @@ impl Fault {
     }
 
     /// The host, if it crashes.
-    #[must_use]
-    pub fn crashes(&self) -> Option<&'static str> {
+    fn crashes(&self) -> Option<&'static str> {
         matches!(self.what, What::Crash).then_some(self.host)
     }
 
@@ -130,18 +129,19 @@ fn slow(sim: &turmoil::Sim<'_>, host: &str, most: u64) {
 }
 
 impl Network {
-    /// Runs until all clients are done, with these faults. `note` is told of each, before it is made and before it ends.
-    pub fn run(&mut self, faults: &[Fault], mut note: impl FnMut(Duration, &Fault, bool)) {
+    /// Runs until all clients are done, with these faults. `note` is told of each, before it is made and before it ends: a line
+    /// for people, and the host that crashes now.
+    pub fn run(&mut self, faults: &[Fault], mut note: impl FnMut(String, Option<&'static str>)) {
         let mut before = Duration::ZERO;
         while !self.sim.step().unwrap_or_else(|error| panic!("the simulation failed: {error}")) {
             let now = self.sim.elapsed();
             let is_due = |moment: Duration| (before..now).contains(&moment);
             for fault in faults.iter().filter(|fault| is_due(fault.until)) {
-                note(now, fault, false);
+                note(format!("{:>7} ms  ---- end of {fault}", now.as_millis()), None);
                 fault.end(self);
             }
             for fault in faults.iter().filter(|fault| is_due(fault.from)) {
-                note(now, fault, true);
+                note(format!("{:>7} ms  ---- {fault}", now.as_millis()), fault.crashes());
                 fault.begin(self);
             }
             before = now;

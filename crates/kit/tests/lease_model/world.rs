@@ -52,11 +52,10 @@ pub(crate) fn run(seed: u64, faults: &[Fault]) -> Outcome {
     }
     let journal = Arc::new(Mutex::new(Vec::new()));
     network.sim.client("auditor", audit(Arc::clone(&book), Arc::clone(&journal)));
-    network.run(faults, |moment, fault, begins| {
+    network.run(faults, |step, crashed| {
         let mut book = book.lock().unwrap();
-        let word = if begins { "" } else { "end of " };
-        book.steps.push(format!("{:>7} ms  ---- {word}{fault}", moment.as_millis()));
-        if let Some(machine) = fault.crashes().filter(|_| begins) {
+        book.steps.push(step);
+        if let Some(machine) = crashed {
             book.known.crashed += usize::from(book.busy.remove(machine));
         }
     });

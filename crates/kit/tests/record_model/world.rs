@@ -58,11 +58,10 @@ pub(crate) fn run(seed: u64, faults: &[Fault]) -> Outcome {
     }
     let found = Arc::new(Mutex::new(BTreeMap::new()));
     network.sim.client("auditor", audit(seed, Arc::clone(&book), Arc::clone(&found)));
-    network.run(faults, |moment, fault, begins| {
+    network.run(faults, |step, crashed| {
         let mut book = book.lock().unwrap();
-        let word = if begins { "" } else { "end of " };
-        book.steps.push(format!("{:>7} ms  ---- {word}{fault}", moment.as_millis()));
-        if let Some(machine) = fault.crashes().filter(|_| begins) {
+        book.steps.push(step);
+        if let Some(machine) = crashed {
             book.known.crashed += usize::from(book.busy.remove(machine));
         }
     });

@@ -56,11 +56,10 @@ pub(crate) fn run(seed: u64, faults: &[Fault]) -> Outcome {
     }
     let found = Arc::new(Mutex::new(Found::default()));
     network.sim.client("chain", drive(seed, Arc::clone(&book), Arc::clone(&found)));
-    network.run(faults, |moment, fault, begins| {
+    network.run(faults, |step, crashed| {
         let mut book = book.lock().unwrap();
-        let word = if begins { "" } else { "end of " };
-        book.steps.push(format!("{:>7} ms  ---- {word}{fault}", moment.as_millis()));
-        match fault.crashes().filter(|_| begins) {
+        book.steps.push(step);
+        match crashed {
             Some(Network::STORE) => book.store_crashes += 1,
             Some(_) => book.crashes += 1,
             None => {}

@@ -10,7 +10,7 @@ use super::param::Param;
 use super::swarms::IN_SWARM;
 use super::{Desk, Refused, told};
 use crate::keys::{MemoryId, MemoryType, SwarmId, Tag};
-use crate::state::{NewMemory, OpError};
+use crate::state::{MOST_VALUE, NewMemory, OpError};
 
 /// The contract's kinds of memories.
 const TYPES: [&str; MemoryType::ALL.len()] = {
@@ -27,8 +27,7 @@ const WHICH_TYPE: Param = Param::subject("type", Kind::OneOf(&TYPES), "What kind
 const WHICH_MEMORY: Param = Param::subject("memory", MEMORY, "The memory's id.", "mem_test_results");
 const TAGS: Kind = Kind::List(&TAG, 20);
 
-/// Over 100 KB the state refuses; this only keeps what is far beyond from getting there.
-const CONTENT: Kind = Kind::Json(1024 * 1024);
+const CONTENT: Kind = Kind::Json(MOST_VALUE);
 
 pub(super) static OPS: &[Op] = &[
     Op {
@@ -37,7 +36,7 @@ pub(super) static OPS: &[Op] = &[
         method: Method::PUT,
         path: "/api/swarms/{swarm}/memory/{type}/{memory}",
         summary: "Keep a memory",
-        promise: "Any JSON of at most 100 KB, two hours from its last write and as long as its swarm. One that is there is \
+        promise: "Any JSON of at most 100 KB, or 1 MB that can be packed into them; two hours from its last write and as long as its swarm. One that is there is \
                   replaced, with its tags. Safe to repeat.",
         params: &[
             IN_SWARM,

@@ -11,7 +11,7 @@ use super::swarms::{BY, IN_SWARM};
 use super::{Desk, Refused, told};
 use crate::keys::{AgentId, SwarmId, TaskId};
 use crate::model::{Priority, TaskKind, TaskStatus};
-use crate::state::{Claim, Claimed, NewTask, OpError};
+use crate::state::{Claim, Claimed, MOST_VALUE, NewTask, OpError};
 
 const WHICH_TASK: Param = Param::subject("task", TASK, "The task's id.", "task_auth_001");
 
@@ -20,8 +20,7 @@ const HOLDER: Param = Param::required("agent", AGENT, "Who holds the task.", "ag
 const FENCE: Param =
     Param::required("fence", COUNT, "The number that the claim answered. With an old one it is `lost`.", "1");
 
-/// The task's key holds 512 KB, its other fields included.
-const RESULT: Kind = Kind::Json(400 * 1024);
+const RESULT: Kind = Kind::Json(MOST_VALUE);
 
 pub(super) static OPS: &[Op] = &[
     Op {

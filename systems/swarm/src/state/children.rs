@@ -25,39 +25,25 @@ pub(super) struct Children {
     pub(super) roster_shards: Vec<Key<Hash>>,
     pub(super) task_roster_shards: Vec<Key<Hash>>,
     /// Roles of its agents, as the rosters say.
-    pub(super) roles: Vec<String>,
+    pub(super) roles: BTreeSet<Role>,
 }
 
 impl Swarms {
     /// The children of a swarm now. One that is born while they are being found may be missed.
     pub(super) async fn children(&self, swarm: &SwarmId, names: &Names) -> Result<Children, OpError> {
-        let Inner { janitor, keyspace, most_listed, .. } = &*self.0;
-        let counts: Vec<Option<u64>> =
-            janitor.run(names.swarm.hmget(["agentCount", "taskCount"]).reading()).await?;
-        let shards = |at: usize| {
-            let count = counts.get(at).copied().flatten().unwrap_or_default();
-            // One more than is needed: a shard may just have been begun.
-            count / most_listed
-        };
+        let Inner { janitor, keyspace, .. } = &*self.0;
+        let agents = self.lines(&names.roster, |count| names.roster_shards(count)).await?;
+        let tasks = self.lines(&names.task_roster, |count| names.task_roster_shards(count)).await?;
+        let ids = agents.lines.iter().filter_map(|(id, _)| AgentId::from_store(id.clone()).ok());
         let mut found = Children {
-            roster_shards: names.roster_shards(shards(0)),
-            task_roster_shards: names.task_roster_shards(shards(1)),
+            agents: ids.map(|id| keyspace.agent(swarm, &id)).collect(),
+            roles: agents.lines.iter().filter_map(|(_, line)| role(line)).collect(),
+            roster_shards: agents.shards,
+            task_roster_shards: tasks.shards,
             ..Children::default()
         };
-        let rosters = std::iter::once(&names.roster).chain(&found.roster_shards);
-        let lines = janitor.run_all(rosters.map(|roster| roster.hgetall().reading())).await?;
-        let lines: Vec<(String, String)> = lines.into_iter().flat_map(|lines: Vec<_>| lines).collect();
-        for (id, line) in lines {
-            found.agents.extend(AgentId::from_store(id).ok().map(|id| keyspace.agent(swarm, &id)));
-            found.roles.extend(line.rsplit_once('|').map(|(_, role)| role.to_owned()));
-        }
-        found.roles.sort_unstable();
-        found.roles.dedup();
-        let rosters = std::iter::once(&names.task_roster).chain(&found.task_roster_shards);
-        let lines = janitor.run_all(rosters.map(|roster| roster.hgetall().reading())).await?;
-        let lines: Vec<(String, String)> = lines.into_iter().flat_map(|lines: Vec<_>| lines).collect();
-        let tasks = lines.into_iter().filter_map(|(id, _)| TaskId::from_store(id).ok());
-        found.tasks = tasks.map(|id| keyspace.task(swarm, &id)).collect();
+        let ids = tasks.lines.into_iter().filter_map(|(id, _)| TaskId::from_store(id).ok());
+        found.tasks = ids.map(|id| keyspace.task(swarm, &id)).collect();
         let records: Vec<String> = janitor.run(names.records.smembers().reading()).await?;
         for record in &records {
             found.add(keyspace, swarm, record);
@@ -65,15 +51,45 @@ impl Swarms {
         Ok(found)
     }
 
-    /// The roles of its agents, of which there are so many.
-    pub(super) async fn roles(&self, names: &Names, agents: u64) -> Result<BTreeSet<Role>, OpError> {
-        let Inner { janitor, most_listed, .. } = &*self.0;
-        let shards = names.roster_shards(agents / most_listed);
-        let rosters = std::iter::once(&names.roster).chain(&shards);
-        let lines = janitor.run_all(rosters.map(|roster| roster.hgetall().reading())).await?;
-        let lines = lines.into_iter().flat_map(|lines: Vec<(String, String)>| lines);
-        Ok(lines.filter_map(|(_, line)| Role::new(line.rsplit_once('|')?.1).ok()).collect())
+    /// The roles of its agents.
+    pub(super) async fn roles(&self, names: &Names) -> Result<BTreeSet<Role>, OpError> {
+        let read = self.lines(&names.roster, |count| names.roster_shards(count)).await?;
+        Ok(read.lines.iter().filter_map(|(_, line)| role(line)).collect())
     }
+
+    /// What a roster and its shards list, read to their end whatever is counted: behind a full roster another may begin, and
+    /// behind one that was begun the next.
+    async fn lines(
+        &self,
+        plain: &Key<Hash>,
+        shards: impl Fn(u64) -> Vec<Key<Hash>>,
+    ) -> Result<Listed, OpError> {
+        let Inner { janitor, most_listed, .. } = &*self.0;
+        let mut listed = Listed::default();
+        let mut lines: Vec<(String, String)> = janitor.run(plain.hgetall().reading()).await?;
+        let mut is_begun = lines.len() as u64 >= *most_listed;
+        listed.lines.append(&mut lines);
+        while is_begun {
+            let next = shards(listed.shards.len() as u64 + 1);
+            let Some(shard) = next.last().filter(|_| next.len() > listed.shards.len()) else { break };
+            lines = janitor.run(shard.hgetall().reading()).await?;
+            is_begun = !lines.is_empty();
+            listed.lines.append(&mut lines);
+            listed.shards = next;
+        }
+        Ok(listed)
+    }
+}
+
+/// The lines of a roster and its shards.
+#[derive(Debug, Default)]
+struct Listed {
+    lines: Vec<(String, String)>,
+    shards: Vec<Key<Hash>>,
+}
+
+fn role(line: &str) -> Option<Role> {
+    Role::new(line.rsplit_once('|')?.1).ok()
 }
 
 impl Children {

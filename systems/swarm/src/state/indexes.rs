@@ -362,7 +362,7 @@ impl Swarms {
         Ok(Some(Belongs {
             status: status.parse().ok(),
             second: micros.div_euclid(1_000_000) as f64,
-            roles: children.roles.into_iter().filter_map(|role| Role::new(role).ok()).collect(),
+            roles: children.roles,
             scores,
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keyplane_key::{Hash, Key};
 use keyplane_store::Cause;
 
 use super::error::OpError;
@@ -19,6 +20,15 @@ pub struct Lost {
     pub count: u64,
     /// How long ago the last one was found, by the server's clock.
     pub ago: Option<Duration>,
+}
+
+/// What a checkpoint says of its swarm.
+pub(super) struct Said {
+    recovery: Key<Hash>,
+    /// Its status then.
+    status: Option<String>,
+    /// It was completed afterwards.
+    pub(super) was_completed: bool,
 }
 
 /// Checkpoints among which the newest is looked for that was not typed.
@@ -51,17 +61,12 @@ impl Swarms {
     /// it was saved last. Whether it did; `None` if that can be noted nowhere.
     pub(super) async fn count_if_lost(&self, swarm: &SwarmId, seen: Seen) -> Result<Option<bool>, OpError> {
         let Inner { checkpointer, keyspace, .. } = &*self.0;
-        let newest: Vec<String> =
-            checkpointer.run(keyspace.checkpoints(swarm).zrange(-LOOKED_AT, -1).reading()).await?;
-        let ids = newest.into_iter().rev().filter_map(|id| CheckpointId::from_store(id).ok());
-        // Ids of an old shape are read, and never written.
-        let Some(newest) = ids.into_iter().find(|id| !id.is_legacy()) else { return Ok(None) };
-        let recovery = keyspace.recovery(swarm, &newest);
-        let mut status: Option<String> = match checkpointer.run(recovery.hget("status").reading()).await {
-            // Somebody has typed something else there.
-            Err(error) if matches!(error.cause(), Cause::WrongType) => return Ok(None),
-            status => status?,
+        let Some(Said { recovery, mut status, was_completed }) = self.newest_says(swarm).await? else {
+            return Ok(None);
         };
+        if was_completed {
+            return Ok(Some(false));
+        }
         if status.is_none() {
             let loaded = self.load_newest(swarm).await?;
             let header = loaded.as_ref().and_then(|loaded| loaded.state.get(HEADER));
@@ -81,6 +86,43 @@ impl Swarms {
         tracing::warn!(%swarm, "a swarm ran out without having ended");
         self.count_lost(1).await?;
         Ok(Some(true))
+    }
+
+    /// Where no keeper saves a swarm that has ended, its newest checkpoint would say for good that it runs. What fails is no
+    /// failure of its end: whoever keeps it saves it.
+    pub(super) async fn note_completed(&self, swarm: &SwarmId) {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let noted = async {
+            let Some(recovery) = self.newest_made(swarm).await? else { return Ok(()) };
+            let header = keyspace.swarm(swarm);
+            let call = scripts::NoteCompleted { swarm: &header, recovery: &recovery };
+            checkpointer.call::<bool>(call).await?;
+            Ok::<(), OpError>(())
+        };
+        if let Err(error) = noted.await {
+            tracing::warn!(%swarm, %error, "its newest checkpoint does not tell that a swarm was completed");
+        }
+    }
+
+    /// What the newest checkpoint says of the swarm; `None` also where somebody has typed something else.
+    pub(super) async fn newest_says(&self, swarm: &SwarmId) -> Result<Option<Said>, OpError> {
+        let Some(recovery) = self.newest_made(swarm).await? else { return Ok(None) };
+        let read = recovery.hmget(["status", "completedAt"]).reading();
+        let said: Vec<Option<String>> = match self.0.checkpointer.run(read).await {
+            Err(error) if matches!(error.cause(), Cause::WrongType) => return Ok(None),
+            said => said?,
+        };
+        let [status, completed_at] = <[_; 2]>::try_from(said).unwrap_or_default();
+        Ok(Some(Said { recovery, status, was_completed: completed_at.is_some() }))
+    }
+
+    /// The newest checkpoint that was not typed. Ids of an old shape are read, and never written.
+    async fn newest_made(&self, swarm: &SwarmId) -> Result<Option<Key<Hash>>, OpError> {
+        let Inner { checkpointer, keyspace, .. } = &*self.0;
+        let newest: Vec<String> =
+            checkpointer.run(keyspace.checkpoints(swarm).zrange(-LOOKED_AT, -1).reading()).await?;
+        let ids = newest.into_iter().rev().filter_map(|id| CheckpointId::from_store(id).ok());
+        Ok(ids.into_iter().find(|id| !id.is_legacy()).map(|id| keyspace.recovery(swarm, &id)))
     }
 
     pub(super) async fn count_lost(&self, more: u64) -> Result<(), OpError> {

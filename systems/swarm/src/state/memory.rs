@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use keyplane_store::Reply;
 use serde::{Deserialize, Serialize};
 
+use super::encoded::fit;
 use super::error::OpError;
 use super::{Inner, MOST_TRIES, Swarms};
 use crate::keys::{AgentId, MemoryId, MemoryType, SwarmId, Tag};
 use crate::scripts;
 
-/// The most that one memory may hold, in bytes.
+/// The most that one memory may take, in bytes.
 const MOST_BYTES: usize = 100 * 1024;
 
 /// A memory to be kept.
@@ -22,7 +23,7 @@ pub struct NewMemory {
     pub id: MemoryId,
     /// Whose it is.
     pub agent: AgentId,
-    /// What it says: any JSON, at most 100 KB.
+    /// What it says: any JSON. Over 100 KB it is kept packed, and has to fit into them then.
     pub content: String,
     /// What it is found by.
     pub tags: BTreeSet<Tag>,
@@ -56,14 +57,8 @@ impl Swarms {
     /// Keeps a memory. It is found by these tags from now on, and by no others.
     pub async fn put_memory(&self, swarm: &SwarmId, new: &NewMemory) -> Result<(), OpError> {
         let Inner { agent, keyspace, most, most_members, memory_fields, .. } = &*self.0;
-        if new.content.len() > MOST_BYTES {
-            return Err(OpError::TooLarge {
-                what: new.id.to_string(),
-                bytes: new.content.len(),
-                most: MOST_BYTES,
-            });
-        }
-        memory_fields.check("content", new.content.as_bytes())?;
+        let content = fit(new.id.as_str(), &new.content, MOST_BYTES)?;
+        memory_fields.check("content", &content)?;
         let names = self.names(swarm)?;
         let key = keyspace.memory(swarm, new.kind, &new.id);
         let name = format!("{}:{}", new.kind.as_str(), new.id);
@@ -96,7 +91,7 @@ impl Swarms {
                 name: (&name).into(),
                 seen: (&seen).into(),
                 agent_id: new.agent.as_str().into(),
-                content: (&new.content).into(),
+                content: (&content).into(),
                 metadata: (&metadata).into(),
                 most_records: most_members.records.into(),
                 most_tagged: most_members.tagged.into(),

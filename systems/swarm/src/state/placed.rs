@@ -134,7 +134,7 @@ impl Swarms {
     ) -> Result<Option<Misplaced>, OpError> {
         let Ok([Some(status), updated_at, agents]) = <[_; 3]>::try_from(header) else { return Ok(None) };
         let agents = agents.unwrap_or_default();
-        let roles = self.roles(&self.names(swarm)?, agents.parse().unwrap_or_default()).await?;
+        let roles = self.roles(&self.names(swarm)?).await?;
         let mut belongs: Places = roles.into_iter().map(Place::Role).collect();
         let known = status.parse().ok();
         belongs.extend(known.map(Place::Status));

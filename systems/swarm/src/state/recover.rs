@@ -77,9 +77,15 @@ impl Swarms {
         is_dry_run: bool,
         by: &str,
     ) -> Result<Recovered, OpError> {
-        if from != From::Newest && !self.is_there(swarm).await? {
+        if !self.is_there(swarm).await? {
             // How it ended is what its newest checkpoint says, whatever else it is to be recovered from.
-            refuse_ended(swarm, &self.load_trusted(swarm).await?.0)?;
+            if self.newest_says(swarm).await?.is_some_and(|said| said.was_completed) {
+                let status = Status::Completed.to_string();
+                return Err(OpError::Over { swarm: swarm.to_string(), status });
+            }
+            if from != From::Newest {
+                refuse_ended(swarm, &self.load_trusted(swarm).await?.0)?;
+            }
         }
         let (loaded, passed_over) = match from {
             From::Newest => self.load_trusted(swarm).await?,

@@ -11,7 +11,7 @@ use super::children::Children;
 use super::error::OpError;
 use super::names::Names;
 use super::{Inner, Swarms};
-use crate::keys::{Metric, Role, Status, SwarmId, Window};
+use crate::keys::{Metric, Status, SwarmId, Window};
 use crate::scripts;
 
 /// Keys removed in one step: it must not hold up others.
@@ -134,11 +134,10 @@ fn each(children: &Children) -> impl Iterator<Item = Child<'_>> {
 
 /// All that it may be in.
 fn indexes(names: &Names, children: &Children) -> Vec<String> {
-    let roles = children.roles.iter().filter_map(|role| Role::new(role.as_str()).ok());
     let statuses = [Status::Completed, Status::Failed].map(|status| names.status_index(status));
     std::iter::once(names.active_index.clone())
         .chain(statuses)
         .chain(Window::ALL.iter().map(|window| names.performance_index(*window)))
-        .chain(roles.map(|role| names.role_index(&role)))
+        .chain(children.roles.iter().map(|role| names.role_index(role)))
         .collect()
 }

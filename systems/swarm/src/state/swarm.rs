@@ -155,7 +155,10 @@ impl Swarms {
         };
         let told = self.call_with_rosters(coordinator, &names, call).await?;
         match told.word() {
-            "ok" => Ok(told.done()),
+            "ok" => {
+                self.note_completed(swarm).await;
+                Ok(told.done())
+            }
             _ => Err(told.refusal(swarm, swarm.as_str(), "completed")),
         }
     }

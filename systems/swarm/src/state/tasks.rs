@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use keyplane_key::Call;
 
+use super::encoded::fit;
 use super::error::OpError;
 use super::outcome::Done;
 use super::rosters::Rosters;
@@ -14,6 +15,9 @@ use crate::scripts;
 
 /// Tasks that a claim looks at. Whoever claims at the same time takes some of them.
 const CANDIDATES: u64 = 16;
+
+/// The most that a result may take, in bytes: the task's key holds 512 KB, its other fields included.
+const MOST_RESULT: usize = 400 * 1024;
 
 /// A task to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -230,13 +234,14 @@ impl Swarms {
         }
     }
 
-    /// Finishes a task with its result, any JSON. What waited for nothing else can be claimed from now on: how many.
+    /// Finishes a task with its result, any JSON. Over 400 KB it is kept packed, and has to fit into them then. What waited
+    /// for nothing else can be claimed from now on: how many.
     pub async fn complete_task(&self, claim: &Claim, result: &str) -> Result<u64, OpError> {
         let Inner { agent: handle, keyspace, most, task_fields, .. } = &*self.0;
         let names = self.names(&claim.swarm)?;
         let agent = keyspace.agent(&claim.swarm, &claim.agent);
-        let fields = [("result", result.to_owned())];
-        check(task_fields, &fields)?;
+        let result = fit("result", result, MOST_RESULT)?;
+        task_fields.check("result", &result)?;
         let mut dependants: Vec<TaskId> = Vec::new();
         let mut rosters = Rosters::default();
         for _ in 0..MOST_TRIES {
@@ -265,7 +270,11 @@ impl Swarms {
                     fence: claim.fence.into(),
                     dependants: dependants.len().into(),
                     roster_shards: rosters.agents.len().into(),
-                    more: dependants.iter().map(|task| task.as_str().into()).chain(flat(&fields)).collect(),
+                    more: dependants
+                        .iter()
+                        .map(|task| task.as_str().into())
+                        .chain(["result".into(), (&result).into()])
+                        .collect(),
                 })
             };
             let told = self.call_with_more(&mut rosters, handle, &names, call).await?;

@@ -7,7 +7,9 @@ use keyplane_key::Naming;
 use keyplane_store::{Options, Store};
 use keyplane_swarm::keys::{Keyspace, Round, Status};
 use keyplane_swarm::run::{Counters, Keeper, Pace};
-use keyplane_swarm::state::{Claimed, Filter, Locked, NewRound, NewSwarm, OpError, SwarmChange};
+use keyplane_swarm::state::{
+    CheckpointOptions, Claimed, Filter, From, Locked, NewRound, NewSwarm, OpError, SwarmChange,
+};
 use keyplane_swarm::{Settings, Swarms};
 use keyplane_testing::{Program, Server, VirtualEngine};
 
@@ -427,11 +429,18 @@ async fn a_swarm_that_ran_out_while_nobody_kept_anything_is_told_once() {
     let found = outage().await.lost().await.unwrap();
     assert_eq!(found.count, 1);
     assert!(found.ago.unwrap() < 200 * SECOND, "{found:?}");
+    // Nor is one that was saved while it ran, and completed where no keeper was.
+    let elsewhere = crate::timed::swarms(&engine).await;
+    let unkept = running(&elsewhere, 3).await;
+    elsewhere.checkpoint(&unkept, &CheckpointOptions::default(), "test").await.unwrap();
+    elsewhere.complete(&unkept, "test").await.unwrap();
     // It is the same loss the next time.
     assert_eq!(outage().await.lost().await.unwrap().count, 1);
+    let recovered = elsewhere.recover(&unkept, From::Newest, false, "test").await;
+    assert!(matches!(recovered, Err(OpError::Over { .. })), "{recovered:?}");
     // Recovered, saved, and lost again it is another.
     let keeper = Keeper::start(swarms.clone(), Pace::default());
-    swarms.recover(&lost, keyplane_swarm::state::From::Newest, false, "test").await.unwrap();
+    swarms.recover(&lost, From::Newest, false, "test").await.unwrap();
     pass(&engine, 60 * SECOND).await;
     keeper.stop().await;
     assert_eq!(outage().await.lost().await.unwrap().count, 2);

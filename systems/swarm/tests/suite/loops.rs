@@ -59,7 +59,17 @@ fn tags(names: &[&str]) -> BTreeSet<Tag> {
     names.iter().map(|name| Tag::new(*name).unwrap()).collect()
 }
 
-async fn found(swarms: &Swarms, swarm: &SwarmId, names: &[&str]) -> Vec<String> {
+pub(crate) fn memory(id: &str, content: &str, names: &[&str]) -> NewMemory {
+    NewMemory {
+        kind: MemoryType::Knowledge,
+        id: MemoryId::new(id).unwrap(),
+        agent: agent_id(0),
+        content: content.to_owned(),
+        tags: tags(names),
+    }
+}
+
+pub(crate) async fn found(swarms: &Swarms, swarm: &SwarmId, names: &[&str]) -> Vec<String> {
     let tags: Vec<Tag> = tags(names).into_iter().collect();
     let memories = swarms.search_memory(swarm, &tags).await.unwrap();
     memories.into_iter().map(|memory| memory.content).collect()
@@ -69,13 +79,6 @@ async fn found(swarms: &Swarms, swarm: &SwarmId, names: &[&str]) -> Vec<String> 
 async fn a_memory_is_found_by_its_tags_and_no_others(place: Place) {
     let swarms = swarms(&place).await;
     let swarm = running(&swarms, 1).await;
-    let memory = |id: &str, content: &str, names: &[&str]| NewMemory {
-        kind: MemoryType::Knowledge,
-        id: MemoryId::new(id).unwrap(),
-        agent: agent_id(0),
-        content: content.to_owned(),
-        tags: tags(names),
-    };
     swarms
         .put_memory(&swarm, &memory("mem_jquery_old", r#""it is old""#, &["frontend", "legacy"]))
         .await
@@ -86,11 +89,6 @@ async fn a_memory_is_found_by_its_tags_and_no_others(place: Place) {
     swarms.put_memory(&swarm, &memory("mem_jquery_old", r#""it is gone""#, &["history"])).await.unwrap();
     assert_eq!(found(&swarms, &swarm, &["legacy"]).await, [""; 0]);
     assert_eq!(found(&swarms, &swarm, &["history"]).await, [r#""it is gone""#]);
-    let large = format!("\"{}\"", "x".repeat(100 * 1024));
-    let refused = swarms.put_memory(&swarm, &memory("mem_too_large", &large, &[])).await;
-    assert!(matches!(refused, Err(OpError::TooLarge { .. })), "{refused:?}");
-    let id = MemoryId::new("mem_too_large").unwrap();
-    assert_eq!(swarms.memory(&swarm, MemoryType::Knowledge, &id).await.unwrap(), None);
 }
 
 /// A swarm with so many validators, and one that implements.

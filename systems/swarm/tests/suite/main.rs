@@ -10,6 +10,7 @@ mod lists;
 mod looks;
 mod loops;
 mod lost;
+mod packed;
 mod performance;
 mod pins;
 mod properties;

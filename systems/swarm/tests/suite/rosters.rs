@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keyplane_engine::Reply;
 use keyplane_swarm::keys::{MemoryId, MemoryType, PhaseId, Tag};
 use keyplane_swarm::model::{AgentStatus, LoopLevel, Priority, TaskStatus};
 use keyplane_swarm::state::{CheckpointOptions, Claim, Claimed, NewMemory, NewPhase, NewTask, OpError};
@@ -69,9 +70,9 @@ async fn whoever_is_listed_further_behind_works_like_the_others() {
     assert_lists(&swarms, &swarm, AgentStatus::Idle, TASK, TaskStatus::Pending).await;
 }
 
-async fn typed(engine: &VirtualEngine, words: &[&str]) {
+async fn typed(engine: &VirtualEngine, words: &[&str]) -> Reply {
     let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
-    engine.live().connect("test").execute(&words).await.unwrap();
+    engine.live().connect("test").execute(&words).await.unwrap()
 }
 
 /// The first thousand is full before a thousand were registered.
@@ -96,6 +97,29 @@ async fn whoever_comes_behind_an_agent_that_was_typed_is_seen_and_saved() {
     swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
     let saved = swarms.load_newest(&swarm).await.unwrap().unwrap();
     assert!(saved.state.get(&format!("agents:{}", agent_id(6000))).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn children_live_on_and_go_with_their_swarm_whatever_it_counts() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 1001).await;
+    for count in ["3", "99999999999999"] {
+        typed(&engine, &["HSET", &format!("swarm:{swarm}"), "agentCount", count]).await;
+        engine.advance(Duration::from_secs(600)).await;
+        assert!(swarms.stretch(&swarm).await.unwrap(), "{count}");
+        let end = async |number| {
+            let key = format!("swarm:{swarm}:agents:{}", agent_id(number));
+            typed(&engine, &["PEXPIRETIME", &key]).await
+        };
+        assert_eq!(end(1000).await, end(0).await, "{count}");
+        swarms.reconcile().await.unwrap();
+    }
+    swarms.complete(&swarm, "test").await.unwrap();
+    swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+    assert!(swarms.remove(&swarm).await.unwrap().is_some());
+    let left = typed(&engine, &["KEYS", &format!("swarm:{swarm}:agents*")]).await;
+    assert_eq!(left, Reply::Array(Vec::new()));
 }
 
 #[tokio::test(start_paused = true)]
