@@ -5,6 +5,8 @@ Arguments: `http URL` or `stdio PROGRAM`, then the way to negotiate (`auto` or `
 
 import asyncio
 import os
+import random
+import string
 import sys
 
 from mcp import Client, MCPError, StdioServerParameters
@@ -12,6 +14,8 @@ from mcp import Client, MCPError, StdioServerParameters
 way, where, mode, swarm = sys.argv[1:]
 coder, validator = "agent_dev00001", "agent_val00001"
 objective = {"description": "Log people in", "type": "feature", "priority": "high"}
+# No codec makes it fit into the 100 KB of a memory.
+noise = "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=200_000))
 
 
 def equal(found, wanted):
@@ -133,7 +137,7 @@ async def refusals(client, held):
     await refused(client, "bad_parameter", "phase_create", phase="phase_other_1", name="N", loopLevel=5)
     await refused(client, "too_large", "task_create", task="task_other_01", title="x" * 201, description="D")
     memory = {"type": "knowledge", "memory": "mem_too_long_1", "agent": coder}
-    await refused(client, "too_large", "memory_put", content="x" * 102_401, **memory)
+    await refused(client, "too_large", "memory_put", content=noise, **memory)
     await refused(client, "unknown_parameter", "swarm_status", colour="red")
     try:
         await client.call_tool("swarm_conquer", {})
