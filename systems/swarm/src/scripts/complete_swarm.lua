@@ -1,7 +1,6 @@
 -- swarm/complete_swarm v1: end a running swarm, when nobody works on a task any more and none waits or is blocked.
 -- keys: swarm(rw) ready(r) leases(r) task_roster(r) events(w) dirty(w) swarm_outbox(w) task_roster_shard(r)...
--- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, left_index, status_index,
---   most_listed
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, left_index, status_index
 -- returns: {"ok", version, near} | {"gone"} | {"moved", status} | {"open", tasks that wait, tasks under way}
 --   | {"shards", agents, tasks}
 -- repeat: unsafe
@@ -9,10 +8,8 @@
 local call = redis.call
 -- include: swarm.lua
 if status ~= 'running' then return {'moved', status} end
--- Behind a full roster another may begin, and behind one that was begun the next.
-local last, begun = KEYS[4], ARGV[9] + 0
-if #KEYS > 7 then last, begun = KEYS[#KEYS], 1 end
-if call('HLEN', last) >= begun then return {'shards', '0', #KEYS - 6} end
+-- Whatever is counted, the last roster is the one behind which none was begun.
+if #KEYS < 8 or call('HLEN', KEYS[#KEYS]) > 0 then return {'shards', '0', #KEYS - 6} end
 -- The rosters tell of those that are blocked too; a task that was typed is in none.
 local listed = {pending = 0, blocked = 0, in_progress = 0}
 local function count(roster)

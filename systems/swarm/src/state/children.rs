@@ -57,24 +57,24 @@ impl Swarms {
         Ok(read.lines.iter().filter_map(|(_, line)| role(line)).collect())
     }
 
-    /// What a roster and its shards list, read to their end whatever is counted: behind a full roster another may begin, and
-    /// behind one that was begun the next.
+    /// What a roster and its shards list, read until one is empty: neither what is counted nor how full the first is says for
+    /// certain how many there are, for lines may have been taken out.
     async fn lines(
         &self,
         plain: &Key<Hash>,
         shards: impl Fn(u64) -> Vec<Key<Hash>>,
     ) -> Result<Listed, OpError> {
-        let Inner { janitor, most_listed, .. } = &*self.0;
-        let mut listed = Listed::default();
-        let mut lines: Vec<(String, String)> = janitor.run(plain.hgetall().reading()).await?;
-        let mut is_begun = lines.len() as u64 >= *most_listed;
-        listed.lines.append(&mut lines);
-        while is_begun {
+        let janitor = &self.0.janitor;
+        let lines = janitor.run(plain.hgetall().reading()).await?;
+        let mut listed = Listed { lines, shards: Vec::new() };
+        loop {
             let next = shards(listed.shards.len() as u64 + 1);
             let Some(shard) = next.last().filter(|_| next.len() > listed.shards.len()) else { break };
-            lines = janitor.run(shard.hgetall().reading()).await?;
-            is_begun = !lines.is_empty();
-            listed.lines.append(&mut lines);
+            let lines: Vec<(String, String)> = janitor.run(shard.hgetall().reading()).await?;
+            if lines.is_empty() {
+                break;
+            }
+            listed.lines.extend(lines);
             listed.shards = next;
         }
         Ok(listed)

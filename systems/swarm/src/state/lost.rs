@@ -27,8 +27,8 @@ pub(super) struct Said {
     recovery: Key<Hash>,
     /// Its status then.
     status: Option<String>,
-    /// It was completed afterwards.
-    pub(super) was_completed: bool,
+    /// How it ended afterwards.
+    pub(super) ended: Option<String>,
 }
 
 /// Checkpoints among which the newest is looked for that was not typed.
@@ -61,10 +61,10 @@ impl Swarms {
     /// it was saved last. Whether it did; `None` if that can be noted nowhere.
     pub(super) async fn count_if_lost(&self, swarm: &SwarmId, seen: Seen) -> Result<Option<bool>, OpError> {
         let Inner { checkpointer, keyspace, .. } = &*self.0;
-        let Some(Said { recovery, mut status, was_completed }) = self.newest_says(swarm).await? else {
+        let Some(Said { recovery, mut status, ended }) = self.newest_says(swarm).await? else {
             return Ok(None);
         };
-        if was_completed {
+        if ended.is_some() {
             return Ok(Some(false));
         }
         if status.is_none() {
@@ -88,32 +88,32 @@ impl Swarms {
         Ok(Some(true))
     }
 
-    /// Where no keeper saves a swarm that has ended, its newest checkpoint would say for good that it runs. What fails is no
-    /// failure of its end: whoever keeps it saves it.
-    pub(super) async fn note_completed(&self, swarm: &SwarmId) {
+    /// Where no keeper saves a swarm that has ended, its newest checkpoint would say for good that it runs; and one that failed may
+    /// go on. What fails is no failure of the change: whoever keeps the swarm saves it.
+    pub(super) async fn note_end(&self, swarm: &SwarmId) {
         let Inner { checkpointer, keyspace, .. } = &*self.0;
         let noted = async {
             let Some(recovery) = self.newest_made(swarm).await? else { return Ok(()) };
             let header = keyspace.swarm(swarm);
-            let call = scripts::NoteCompleted { swarm: &header, recovery: &recovery };
+            let call = scripts::NoteEnd { swarm: &header, recovery: &recovery };
             checkpointer.call::<bool>(call).await?;
             Ok::<(), OpError>(())
         };
         if let Err(error) = noted.await {
-            tracing::warn!(%swarm, %error, "its newest checkpoint does not tell that a swarm was completed");
+            tracing::warn!(%swarm, %error, "its newest checkpoint does not tell whether a swarm has ended");
         }
     }
 
     /// What the newest checkpoint says of the swarm; `None` also where somebody has typed something else.
     pub(super) async fn newest_says(&self, swarm: &SwarmId) -> Result<Option<Said>, OpError> {
         let Some(recovery) = self.newest_made(swarm).await? else { return Ok(None) };
-        let read = recovery.hmget(["status", "completedAt"]).reading();
+        let read = recovery.hmget(["status", "ended"]).reading();
         let said: Vec<Option<String>> = match self.0.checkpointer.run(read).await {
             Err(error) if matches!(error.cause(), Cause::WrongType) => return Ok(None),
             said => said?,
         };
-        let [status, completed_at] = <[_; 2]>::try_from(said).unwrap_or_default();
-        Ok(Some(Said { recovery, status, was_completed: completed_at.is_some() }))
+        let [status, ended] = <[_; 2]>::try_from(said).unwrap_or_default();
+        Ok(Some(Said { recovery, status, ended }))
     }
 
     /// The newest checkpoint that was not typed. Ids of an old shape are read, and never written.

@@ -77,18 +77,24 @@ impl Swarms {
         is_dry_run: bool,
         by: &str,
     ) -> Result<Recovered, OpError> {
+        let mut newest = None;
         if !self.is_there(swarm).await? {
-            // How it ended is what its newest checkpoint says, whatever else it is to be recovered from.
-            if self.newest_says(swarm).await?.is_some_and(|said| said.was_completed) {
-                let status = Status::Completed.to_string();
+            // How it ended is what its newest checkpoint says, whatever else it is to be recovered from. Loading it makes the
+            // list of checkpoints anew, if that is lost.
+            let loaded = self.load_trusted(swarm).await?;
+            refuse_ended(swarm, &loaded.0)?;
+            if let Some(status) =
+                self.newest_says(swarm).await?.and_then(|said| said.ended).filter(|end| is_final(end))
+            {
                 return Err(OpError::Over { swarm: swarm.to_string(), status });
             }
-            if from != From::Newest {
-                refuse_ended(swarm, &self.load_trusted(swarm).await?.0)?;
-            }
+            newest = Some(loaded);
         }
         let (loaded, passed_over) = match from {
-            From::Newest => self.load_trusted(swarm).await?,
+            From::Newest => match newest {
+                Some(newest) => newest,
+                None => self.load_trusted(swarm).await?,
+            },
             From::Checkpoint(id) => (Some(self.load(swarm, &id).await?), Vec::new()),
             From::State(loaded) => (Some(*loaded), Vec::new()),
         };

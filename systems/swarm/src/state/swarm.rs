@@ -120,7 +120,12 @@ impl Swarms {
             let told: Vec<Reply> = coordinator.call(call).await?;
             let told = self.told(swarm, &told).await;
             match (told.word(), told.text(1).parse::<Status>()) {
-                ("ok", _) => return Ok(told.done()),
+                ("ok", _) => {
+                    if change.status.is_some() {
+                        self.note_end(swarm).await;
+                    }
+                    return Ok(told.done());
+                }
                 // It leaves the index of another status than was guessed.
                 ("index", Ok(status)) => seen = status,
                 _ => return Err(told.refusal(swarm, swarm.as_str(), to)),
@@ -131,7 +136,7 @@ impl Swarms {
 
     /// Ends a running swarm, when none of its tasks waits, is blocked or is under way.
     pub async fn complete(&self, swarm: &SwarmId, by: &str) -> Result<Done, OpError> {
-        let Inner { coordinator, most, most_listed, .. } = &*self.0;
+        let Inner { coordinator, most, .. } = &*self.0;
         let names = self.names(swarm)?;
         let (left, entered) = (names.status_index(Status::Running), names.status_index(Status::Completed));
         let call = |rosters: &Rosters| {
@@ -150,15 +155,17 @@ impl Swarms {
                 by: by.into(),
                 left_index: (&left).into(),
                 status_index: (&entered).into(),
-                most_listed: (*most_listed).into(),
             })
         };
-        let told = self.call_with_rosters(coordinator, &names, call).await?;
+        let mut rosters = Rosters { tasks: names.task_roster_shards(1), ..Rosters::default() };
+        let told = self.call_with_more(&mut rosters, coordinator, &names, call).await?;
+        let is_ended = told.text(1) == Status::Completed.as_str();
+        if told.word() == "ok" || (told.word() == "moved" && is_ended) {
+            // Also when it was ended before: whoever did that may not have come to say so.
+            self.note_end(swarm).await;
+        }
         match told.word() {
-            "ok" => {
-                self.note_completed(swarm).await;
-                Ok(told.done())
-            }
+            "ok" => Ok(told.done()),
             _ => Err(told.refusal(swarm, swarm.as_str(), "completed")),
         }
     }

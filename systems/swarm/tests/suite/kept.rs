@@ -407,43 +407,75 @@ async fn a_keeper_closes_old_rounds_behind_many_newer_ones() {
     keeper.stop().await;
 }
 
+/// Nobody comes until every index is gone, and all that is kept of a swarm but its checkpoints. How many are lost then.
+async fn outage(engine: &VirtualEngine) -> keyplane_swarm::state::Lost {
+    engine.advance(7300 * SECOND).await;
+    let elsewhere = swarms(engine).await;
+    let keeper = Keeper::start(elsewhere.clone(), Pace::default());
+    pass(engine, 130 * SECOND).await;
+    keeper.stop().await;
+    elsewhere.lost().await.unwrap()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_swarm_that_ran_out_while_nobody_kept_anything_is_told_once() {
     let engine = VirtualEngine::start(1);
     let swarms = swarms(&engine).await;
-    let outage = async || {
-        // Every index, and all that is kept of a swarm but its checkpoints.
-        engine.advance(7300 * SECOND).await;
-        let elsewhere = crate::timed::swarms(&engine).await;
-        let keeper = Keeper::start(elsewhere.clone(), Pace::default());
-        pass(&engine, 130 * SECOND).await;
-        keeper.stop().await;
-        elsewhere
-    };
     let keeper = Keeper::start(swarms.clone(), Pace::default());
     let (lost, done) = (running(&swarms, 2).await, running(&swarms, 1).await);
     swarms.complete(&done, "test").await.unwrap();
     pass(&engine, 60 * SECOND).await;
     keeper.stop().await;
     assert_eq!(swarms.lost().await.unwrap().count, 0);
-    let found = outage().await.lost().await.unwrap();
+    let found = outage(&engine).await;
     assert_eq!(found.count, 1);
     assert!(found.ago.unwrap() < 200 * SECOND, "{found:?}");
-    // Nor is one that was saved while it ran, and completed where no keeper was.
-    let elsewhere = crate::timed::swarms(&engine).await;
-    let unkept = running(&elsewhere, 3).await;
-    elsewhere.checkpoint(&unkept, &CheckpointOptions::default(), "test").await.unwrap();
-    elsewhere.complete(&unkept, "test").await.unwrap();
     // It is the same loss the next time.
-    assert_eq!(outage().await.lost().await.unwrap().count, 1);
-    let recovered = elsewhere.recover(&unkept, From::Newest, false, "test").await;
-    assert!(matches!(recovered, Err(OpError::Over { .. })), "{recovered:?}");
+    assert_eq!(outage(&engine).await.count, 1);
     // Recovered, saved, and lost again it is another.
     let keeper = Keeper::start(swarms.clone(), Pace::default());
     swarms.recover(&lost, From::Newest, false, "test").await.unwrap();
     pass(&engine, 60 * SECOND).await;
     keeper.stop().await;
-    assert_eq!(outage().await.lost().await.unwrap().count, 2);
+    assert_eq!(outage(&engine).await.count, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_a_swarm_ended_where_nobody_kept_it_is_known_by_its_newest_checkpoint() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let moved = |status| SwarmChange { status: Some(status), ..SwarmChange::default() };
+    let saved = async || {
+        let swarm = running(&swarms, 1).await;
+        let made = swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.unwrap();
+        (format!("swarm:{swarm}:recovery:{}", made.id), swarm)
+    };
+    let ((completed_at, completed), (_, failed), (_, goes_on)) =
+        (saved().await, saved().await, saved().await);
+    for swarm in [&failed, &goes_on] {
+        swarms.update(swarm, &moved(Status::Failed), "test").await.unwrap();
+    }
+    swarms.recover(&goes_on, From::Newest, false, "test").await.unwrap();
+    swarms.complete(&completed, "test").await.unwrap();
+    // Whoever completed it died before it could say so; who does it again is refused, and says so.
+    assert_eq!(raw(&engine, &["HDEL", &completed_at, "ended"]).await, Reply::Int(1));
+    let again = swarms.complete(&completed, "test").await;
+    assert!(matches!(again, Err(OpError::Move { .. })), "{again:?}");
+    assert_eq!(outage(&engine).await.count, 1, "the one that went on");
+
+    let is_over = async || {
+        let refused = swarms.recover(&completed, From::Newest, false, "test").await;
+        assert!(
+            matches!(&refused, Err(OpError::Over { status, .. }) if status == "completed"),
+            "{refused:?}"
+        );
+    };
+    is_over().await;
+    raw(&engine, &["DEL", &format!("swarm:{completed}:checkpoints")]).await;
+    is_over().await;
+    for swarm in [&failed, &goes_on] {
+        swarms.recover(swarm, From::Newest, false, "test").await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
