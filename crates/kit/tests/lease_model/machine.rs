@@ -45,9 +45,10 @@ pub(crate) async fn open() -> Handle {
     options.connect_timeout = Duration::from_millis(250);
     let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
     let settings = HashMap::from([("leader_ttl".to_owned(), TTL)]);
+    let dialer = Dialer::new(Network::card());
     loop {
         let url = Network::URL.parse().unwrap();
-        match Store::connect_through(url, options.clone(), Dialer::new(Network::dial)).await {
+        match Store::connect_through(url, options.clone(), dialer.clone()).await {
             Ok(store) => return store.as_component(&contract, "machine", &settings).unwrap(),
             Err(_) => sleep(Duration::from_millis(50)).await,
         }

@@ -48,9 +48,10 @@ pub(crate) async fn open() -> Handle {
     options.command_timeout = Duration::from_millis(250);
     options.connect_timeout = Duration::from_millis(250);
     let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
+    let dialer = Dialer::new(Network::card());
     loop {
         let url = Network::URL.parse().unwrap();
-        match Store::connect_through(url, options.clone(), Dialer::new(Network::dial)).await {
+        match Store::connect_through(url, options.clone(), dialer.clone()).await {
             Ok(store) => return store.as_component(&contract, "machine", &HashMap::new()).unwrap(),
             Err(_) => sleep(Duration::from_millis(50)).await,
         }

@@ -127,9 +127,10 @@ async fn open() -> Handle {
     let mut options = Options::default();
     options.command_timeout = Duration::from_millis(500);
     let contract = keyplane_store::contract(Keyspace::SOURCE).unwrap();
+    let dialer = Dialer::new(Network::card());
     loop {
         let url = Network::URL.parse().unwrap();
-        match Store::connect_through(url, options.clone(), Dialer::new(Network::dial)).await {
+        match Store::connect_through(url, options.clone(), dialer.clone()).await {
             Ok(store) => return store.handle(&contract),
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }

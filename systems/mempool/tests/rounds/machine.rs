@@ -94,9 +94,10 @@ pub(crate) async fn open(name: &str, start: u64) -> Pool {
     let id = UUIDS.iter().find(|(own, _)| *own == name).unwrap().1;
     // Every start is another node.
     let id = format!("{start:08x}{}", &id[8..]);
+    let dialer = Dialer::new(Network::card());
     loop {
         let url = Network::URL.parse().unwrap();
-        match Store::connect_through(url, options.clone(), Dialer::new(Network::dial)).await {
+        match Store::connect_through(url, options.clone(), dialer.clone()).await {
             Ok(store) => {
                 return Pool::new(&store, Naming::new("mp".to_owned(), false).unwrap(), &id, settings)
                     .unwrap();

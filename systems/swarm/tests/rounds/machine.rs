@@ -33,9 +33,10 @@ pub(crate) async fn connect() -> Store {
     let mut options = Options::default();
     options.command_timeout = Duration::from_millis(400);
     options.connect_timeout = Duration::from_millis(250);
+    let dialer = Dialer::new(Network::card());
     loop {
         let url = Network::URL.parse().unwrap();
-        match Store::connect_through(url, options.clone(), Dialer::new(Network::dial)).await {
+        match Store::connect_through(url, options.clone(), dialer.clone()).await {
             Ok(store) => return store,
             Err(_) => sleep(Duration::from_millis(50)).await,
         }

@@ -105,6 +105,10 @@ async fn lead(kind: Kind, seed: u64, book: Shared, found: Arc<Mutex<Found>>) -> 
     loop {
         let now = turmoil::sim_elapsed().unwrap_or_default();
         sleep(LOOK).await;
+        if now > LASTS + PATIENCE {
+            lead.book.lock().unwrap().wrong("it does not come to an end".to_owned());
+            break;
+        }
         let Some(picture) = Picture::take(&lead.store).await else { continue };
         lead.look(&picture);
         if lost_at.is_some_and(|at| now >= at) && picture.newest().is_some() && picture.status() == "running"
@@ -123,10 +127,6 @@ async fn lead(kind: Kind, seed: u64, book: Shared, found: Arc<Mutex<Found>>) -> 
         }
         if lead.book.lock().unwrap().wrong.is_some() {
             return Ok(());
-        }
-        if now > LASTS + PATIENCE {
-            lead.book.lock().unwrap().wrong("it does not come to an end".to_owned());
-            break;
         }
     }
     lead.book.lock().unwrap().is_over = true;
