@@ -12,7 +12,8 @@ pub enum Clock {
     #[default]
     System,
     /// Tokio's clock, counted from this moment. A test that pauses it moves time as it likes. A log is written by a task of
-    /// the same runtime then, and what was not flushed or acknowledged when that ends may be lost.
+    /// the same runtime then, which ends a moment after the engine, or with the runtime: what was neither flushed nor acknowledged
+    /// may be lost, and the folder is another engine's only when the runtime is gone.
     Tokio {
         /// What tokio's clock showed.
         start: tokio::time::Instant,

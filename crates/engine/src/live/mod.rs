@@ -58,7 +58,8 @@ const MOST_MESSAGES: usize = 100_000;
 /// The name of the log in its folder.
 pub const LOG: &str = "keyplane.aof";
 
-/// A live engine; cheap to clone. It ends with its last clone and connection, and its log is on the disk then.
+/// A live engine; cheap to clone. It ends with its last clone and connection, and its log is on the disk
+/// then, unless time is made up ([`Clock::Tokio`]).
 #[derive(Debug, Clone)]
 pub struct Live(Arc<Inner>);
 

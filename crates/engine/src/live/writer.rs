@@ -357,7 +357,10 @@ impl Scribe {
         };
         let synced = (self.dirty && (due || closed)) || asked;
         if synced {
-            self.log.file.sync_data()?;
+            // A made-up crash loses nothing that the system was handed.
+            if self.shared.task.is_none() {
+                self.log.file.sync_data()?;
+            }
             self.dirty = false;
             self.synced = Instant::now();
         }
