@@ -18,7 +18,7 @@ use futures_core::Stream;
 use keyplane_http::live::Event;
 use keyplane_http::metrics::Family;
 use keyplane_http::operation::Place;
-use keyplane_http::{Alert, Later, Live, Operation, Options, Panel, Refusal};
+use keyplane_http::{Alert, Later, Live, Operation, Panel, Refusal};
 use keyplane_schema::Contract;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -71,9 +71,7 @@ impl Panel for Api {
             };
             // Methods of the table are all among those that routes are made for.
             let filter = MethodFilter::try_from(op.method.clone()).unwrap_or(MethodFilter::GET);
-            // What is usual for a body, and beside it all that its parameters may hold.
-            let most = op.most_bytes() + Options::default().body_limit;
-            router.route(op.path, on(filter, handler).layer(DefaultBodyLimit::max(most)))
+            router.route(op.path, on(filter, handler).layer(DefaultBodyLimit::max(op.most_request())))
         });
         #[cfg(feature = "mcp")]
         let routes = routes.merge(super::mcp::Tools::new(self.desk.clone()).routes());

@@ -24,9 +24,6 @@ use super::{Desk, operation, operations};
 
 const PATH: &str = "/mcp";
 
-/// The longest request, as for the routes beside it.
-const MOST_BYTES: usize = 1024 * 1024;
-
 const INSTRUCTIONS: &str = "State of agent swarms. A swarm is created (swarm_create), gets agents (agent_register) and tasks (task_create), and \
      is set running (swarm_update). An agent claims a task (task_claim), keeps the fence number that it is answered, reports \
      with it (task_progress, task_complete, task_fail), and says at least once a minute that it is alive (agent_heartbeat). \
@@ -59,11 +56,13 @@ impl Tools {
 
     /// The route. Who may come in is the door's to say, so it is not asked twice.
     pub(super) fn routes(self) -> Router {
+        // One route for all tools: what the one takes that is given most.
+        let most = operations().map(Op::most_request).max().unwrap_or_default();
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .disable_allowed_hosts()
-            .with_max_request_body_bytes(MOST_BYTES);
+            .with_max_request_body_bytes(most);
         let sessions = Arc::new(NeverSessionManager::default());
         let service = StreamableHttpService::new(move || Ok(self.clone()), sessions, config);
         Router::new().route_service(PATH, service)

@@ -54,9 +54,10 @@ impl Op {
         outcome
     }
 
-    /// Bytes that its long parameters may have together.
-    pub(super) fn most_bytes(&self) -> usize {
-        self.params.iter().map(|param| param.kind.most_bytes()).sum()
+    /// Bytes that a request may have: what is usual for one, and beside it all that its long parameters may hold.
+    pub(super) fn most_request(&self) -> usize {
+        let long: usize = self.params.iter().map(|param| param.kind.most_bytes()).sum();
+        long + keyplane_http::Options::default().body_limit
     }
 
     /// Whether that parameter stands in the path.

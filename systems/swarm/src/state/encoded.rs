@@ -14,6 +14,9 @@ use super::error::OpError;
 /// The most that one value may amount to, in bytes, however small it gets.
 pub const MOST_VALUE: usize = 1024 * 1024;
 
+/// The fields that are kept packed where they would not fit: of memories, and of tasks.
+const PACKED: [&[u8]; 2] = [b"content", b"result"];
+
 /// A value as a field keeps it that takes at most so many bytes.
 pub(super) fn fit(what: &str, value: &str, most: usize) -> Result<Vec<u8>, OpError> {
     let too_large = |what: String, bytes, most| Err(OpError::TooLarge { what, bytes, most });
@@ -31,6 +34,11 @@ pub(super) fn fit(what: &str, value: &str, most: usize) -> Result<Vec<u8>, OpErr
 /// What was put into a field. What cannot be unfolded is shown as it is kept: whoever looks may find out what it is.
 pub(super) fn unfolded(kept: &[u8]) -> Cow<'_, [u8]> {
     blob::decode(kept, MOST_VALUE).unwrap_or(Cow::Borrowed(kept))
+}
+
+/// The same of a field of any record: those that may be packed are opened, and no others, for what looks packed in them was put in so.
+pub(super) fn opened<'v>(field: &[u8], kept: &'v [u8]) -> Cow<'v, [u8]> {
+    if PACKED.contains(&field) { unfolded(kept) } else { Cow::Borrowed(kept) }
 }
 
 #[cfg(test)]

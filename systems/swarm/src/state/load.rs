@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use keyplane_kit::checkpoint::{Broken, Difference, Link, Loading, NoHash, State, difference};
 
 use super::checkpoints::{Checkpoint, FIELDS, listed};
+use super::encoded::opened;
 use super::error::OpError;
 use super::pins::chain_of;
 use super::{Inner, Swarms, millis};
@@ -146,7 +147,7 @@ impl Swarms {
         Ok(chunks.into_iter().collect::<Option<Vec<_>>>().map(|chunks| chunks.concat()))
     }
 
-    /// What differs between two checkpoints, by record and field.
+    /// What differs between two checkpoints, by record and field, with values as they were put in.
     pub async fn diff(
         &self,
         swarm: &SwarmId,
@@ -154,7 +155,16 @@ impl Swarms {
         later: &CheckpointId,
     ) -> Result<BTreeMap<String, Difference>, OpError> {
         let (earlier, later) = (self.load(swarm, earlier).await?, self.load(swarm, later).await?);
-        Ok(difference(&earlier.state, &later.state))
+        let mut found = difference(&earlier.state, &later.state);
+        for change in found.values_mut() {
+            let Difference::Changed(fields) = change else { continue };
+            for (field, before, after) in fields {
+                for value in [before, after].into_iter().flatten() {
+                    *value = opened(field.as_bytes(), value).into_owned();
+                }
+            }
+        }
+        Ok(found)
     }
 
     pub(super) async fn load_chain(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keyplane_key::{Hash, Key};
 use keyplane_store::Reply;
 
-use super::encoded::unfolded;
+use super::encoded::opened;
 use super::error::OpError;
 use super::outcome::{Done, Told};
 use super::{Inner, MOST_TRIES, Swarms, check, flat};
@@ -121,10 +121,10 @@ impl Swarms {
         Ok(self.told(swarm, &told).await)
     }
 
-    /// The fields of a record, as they were put in; none if it is not there.
+    /// The fields of a record; none if it is not there.
     pub(super) async fn fields_of(&self, key: &Key<Hash>) -> Result<BTreeMap<String, String>, OpError> {
         let found: Vec<(Vec<u8>, Vec<u8>)> = self.0.monitor.run(key.hgetall()).await?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(found.iter().map(|(field, value)| (text(field), text(&unfolded(value)))).collect())
+        Ok(found.iter().map(|(field, value)| (text(field), text(&opened(field, value)))).collect())
     }
 }
