@@ -129,14 +129,20 @@ pub fn encode(codec: Codec, value: &[u8]) -> Vec<u8> {
     if value.len() >= LEAST
         && let Some(packed) = pack(codec, value).filter(|packed| packed.len() + 3 < value.len())
     {
-        return framed(codec, &packed);
+        return put_together(codec, &packed);
     }
     // One that looks encoded without being so needs a header that says it is not.
     let looks_encoded = value.first() == Some(&0) || value.starts_with(&GZIP);
-    if looks_encoded { framed(Codec::Plain, value) } else { value.to_vec() }
+    if looks_encoded { framed(value) } else { value.to_vec() }
 }
 
-fn framed(codec: Codec, payload: &[u8]) -> Vec<u8> {
+/// A value as it is, behind a header that says so: for one that a reader would otherwise take for something else.
+#[must_use]
+pub fn framed(value: &[u8]) -> Vec<u8> {
+    put_together(Codec::Plain, value)
+}
+
+fn put_together(codec: Codec, payload: &[u8]) -> Vec<u8> {
     let mut framed = Vec::with_capacity(payload.len() + 3);
     framed.extend([0, codec.byte(), VERSION]);
     framed.extend(payload);

@@ -26,7 +26,7 @@ pub use chain::{Broken, Cadence, Link, Loading, Next};
 pub use record::Body;
 pub use retention::{Kept, Retention};
 pub use snapshot::{Damaged, Snapshot};
-pub use state::{Difference, FieldDifference, NoHash, RecordHash, State, StateHash, difference};
+pub use state::{Difference, FieldDifference, NoHash, RecordHash, State, StateHash, difference, sha256};
 
 /// The most that a snapshot may hold, before it is compressed: as far as its numbers reach. Whoever stores one that is
 /// [larger](Snapshot::size) stores what nobody can load.

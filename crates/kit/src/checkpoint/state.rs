@@ -38,7 +38,8 @@ impl StateHash {
     }
 }
 
-fn sha256<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
+/// SHA-256 of these parts, one behind the other.
+pub fn sha256<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
     let mut context = Context::new(&SHA256);
     for part in parts {
         context.update(part);

@@ -134,6 +134,7 @@ impl Swarms {
             swarm: &names.swarm,
             dirty: &names.dirty,
             agent: families.agent.iter().collect(),
+            blob: families.blob.iter().collect(),
             consensus: families.consensus.iter().collect(),
             memory: families.memory.iter().collect(),
             phase: families.phase.iter().collect(),

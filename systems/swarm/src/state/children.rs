@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyplane_key::{Hash, Key, Set, Str, Stream, Zset};
+use keyplane_key::{Hash, Key, Set, Stream, Zset};
 
 use super::error::OpError;
 use super::names::Names;
@@ -21,7 +21,7 @@ pub(super) struct Children {
     pub(super) tags: Vec<Key<Set>>,
     pub(super) rounds: Vec<Key<Hash>>,
     pub(super) vote_logs: Vec<Key<Stream>>,
-    pub(super) blobs: Vec<Key<Str>>,
+    pub(super) blobs: Vec<Key<Hash>>,
     pub(super) roster_shards: Vec<Key<Hash>>,
     pub(super) task_roster_shards: Vec<Key<Hash>>,
     /// Roles of its agents, as the rosters say.

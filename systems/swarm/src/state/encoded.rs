@@ -3,7 +3,7 @@
 //! # What it promises
 //! - What fits is kept as it is, and redis-cli shows it. What does not says how it is encoded ([`blob`]).
 //! - What is read is what was put in, encoded or not, and what somebody else has packed with gzip is read too.
-//! - A value that is too large even so is refused, and nothing is written. Nothing unfolds beyond [`MOST_VALUE`].
+//! - A value that is too large even so is refused, and nothing is written; a result goes into [pieces](super::pieces). Nothing unfolds beyond [`MOST_VALUE`].
 
 use std::borrow::Cow;
 
@@ -19,16 +19,20 @@ const PACKED: [&[u8]; 2] = [b"content", b"result"];
 
 /// A value as a field keeps it that takes at most so many bytes.
 pub(super) fn fit(what: &str, value: &str, most: usize) -> Result<Vec<u8>, OpError> {
-    let too_large = |what: String, bytes, most| Err(OpError::TooLarge { what, bytes, most });
-    if value.len() > MOST_VALUE {
-        return too_large(what.to_owned(), value.len(), MOST_VALUE);
-    }
-    let codec = if value.len() > most { Codec::Zstd } else { Codec::Plain };
-    let kept = blob::encode(codec, value.as_bytes());
+    let kept = fold(what, value, most)?;
     match kept.len() {
-        bytes if bytes > most => too_large(format!("{what} (packed)"), bytes, most),
+        bytes if bytes > most => Err(OpError::TooLarge { what: format!("{what} (packed)"), bytes, most }),
         _ => Ok(kept),
     }
+}
+
+/// The same, whether it fits then or not.
+pub(super) fn fold(what: &str, value: &str, most: usize) -> Result<Vec<u8>, OpError> {
+    if value.len() > MOST_VALUE {
+        return Err(OpError::TooLarge { what: what.to_owned(), bytes: value.len(), most: MOST_VALUE });
+    }
+    let codec = if value.len() > most { Codec::Zstd } else { Codec::Plain };
+    Ok(blob::encode(codec, value.as_bytes()))
 }
 
 /// What was put into a field. What cannot be unfolded is shown as it is kept: whoever looks may find out what it is.

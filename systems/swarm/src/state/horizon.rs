@@ -91,12 +91,13 @@ impl Swarms {
 /// By their types, as the kit takes them.
 fn kept(names: Names, children: Children) -> Kept {
     let mut kept = Kept::default();
-    let Children { agents, tasks, phases, memories, rounds, roster_shards, task_roster_shards, .. } =
-        children;
-    kept.hashes = [agents, tasks, phases, memories, rounds, roster_shards, task_roster_shards].concat();
+    let Children {
+        agents, tasks, phases, memories, rounds, blobs, roster_shards, task_roster_shards, ..
+    } = children;
+    kept.hashes =
+        [agents, tasks, phases, memories, rounds, blobs, roster_shards, task_roster_shards].concat();
     kept.zsets = names.sorted_sets().map(Clone::clone).to_vec();
     kept.hashes.extend([names.roster, names.task_roster]);
-    kept.strings = children.blobs;
     kept.sets = children.tags;
     kept.sets.push(names.records);
     kept.streams = children.vote_logs;

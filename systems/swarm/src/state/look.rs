@@ -8,6 +8,7 @@ use keyplane_schema::Contract;
 
 use super::Swarms;
 use super::error::OpError;
+use super::phases::texts;
 use crate::keys::{AgentId, PhaseId, Round, SwarmId, TaskId};
 
 /// The fields of a record, as the contract names them.
@@ -16,23 +17,30 @@ pub type Record = BTreeMap<String, String>;
 impl Swarms {
     /// An agent.
     pub async fn agent(&self, swarm: &SwarmId, agent: &AgentId) -> Result<Record, OpError> {
-        self.found(swarm, &self.0.keyspace.agent(swarm, agent), agent).await
+        Ok(texts(&self.found(swarm, &self.0.keyspace.agent(swarm, agent), agent).await?))
     }
 
     /// A task.
     pub async fn task(&self, swarm: &SwarmId, task: &TaskId) -> Result<Record, OpError> {
-        self.found(swarm, &self.0.keyspace.task(swarm, task), task).await
+        let kept = self.found(swarm, &self.0.keyspace.task(swarm, task), task).await?;
+        let mut record = texts(&kept);
+        if let Some(result) = kept.get(&b"result"[..])
+            && let Some(whole) = self.referred(swarm, result).await?
+        {
+            record.insert("result".to_owned(), whole);
+        }
+        Ok(record)
     }
 
     /// A phase.
     pub async fn phase(&self, swarm: &SwarmId, phase: &PhaseId) -> Result<Record, OpError> {
-        self.found(swarm, &self.0.keyspace.phase(swarm, phase), phase).await
+        Ok(texts(&self.found(swarm, &self.0.keyspace.phase(swarm, phase), phase).await?))
     }
 
     /// A consensus round.
     pub async fn round(&self, swarm: &SwarmId, round: Round) -> Result<Record, OpError> {
         let name = format!("round {}", round.get());
-        self.found(swarm, &self.0.keyspace.consensus(swarm, round), &name).await
+        Ok(texts(&self.found(swarm, &self.0.keyspace.consensus(swarm, round), &name).await?))
     }
 
     /// What happens in a swarm. An unknown one has an empty log.
@@ -60,10 +68,10 @@ impl Swarms {
         swarm: &SwarmId,
         key: &Key<Hash>,
         id: &(dyn std::fmt::Display + Sync),
-    ) -> Result<Record, OpError> {
-        let fields = self.fields_of(key).await?;
-        if !fields.is_empty() {
-            return Ok(fields);
+    ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, OpError> {
+        let kept = self.kept_of(key).await?;
+        if !kept.is_empty() {
+            return Ok(kept);
         }
         match self.is_there(swarm).await? {
             true => Err(OpError::Unknown { id: id.to_string() }),

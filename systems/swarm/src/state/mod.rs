@@ -23,6 +23,7 @@ mod names;
 mod outcome;
 mod performance;
 mod phases;
+mod pieces;
 mod pins;
 mod placed;
 mod records;
@@ -123,6 +124,7 @@ struct Inner {
     phase_fields: Fields,
     memory_fields: Fields,
     round_fields: Fields,
+    blob_fields: Fields,
     /// Events kept, and marks for the next checkpoint: what the contract allows.
     most: u64,
     /// Fields and bytes of a round.
@@ -156,6 +158,7 @@ impl Swarms {
             phase_fields: Fields::of(&coordinator, &keys::info::PHASE)?,
             memory_fields: Fields::of(&coordinator, &keys::info::MEMORY)?,
             round_fields: Fields::of(&coordinator, &keys::info::CONSENSUS)?,
+            blob_fields: Fields::of(&coordinator, &keys::info::BLOB)?,
             most: events::most_kept(&coordinator, "events").unwrap_or(10_000),
             most_of_round: most_of_round(&contract),
             most_listed: 1000,

@@ -123,8 +123,17 @@ impl Swarms {
 
     /// The fields of a record; none if it is not there.
     pub(super) async fn fields_of(&self, key: &Key<Hash>) -> Result<BTreeMap<String, String>, OpError> {
-        let found: Vec<(Vec<u8>, Vec<u8>)> = self.0.monitor.run(key.hgetall()).await?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(found.iter().map(|(field, value)| (text(field), text(&opened(field, value)))).collect())
+        Ok(texts(&self.kept_of(key).await?))
     }
+
+    /// The same, as they are kept.
+    pub(super) async fn kept_of(&self, key: &Key<Hash>) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, OpError> {
+        Ok(self.0.monitor.run(key.hgetall()).await?.into_iter().collect())
+    }
+}
+
+/// Fields as they were put in.
+pub(super) fn texts(kept: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<String, String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    kept.iter().map(|(field, value)| (text(field), text(&opened(field, value)))).collect()
 }

@@ -4,7 +4,7 @@
 use keyplane_key::{Hash, Key};
 use keyplane_kit::checkpoint::Body;
 
-use crate::keys::{AgentId, Keyspace, MemoryId, MemoryType, PhaseId, Round, SwarmId, TaskId};
+use crate::keys::{AgentId, BlobId, Chunk, Keyspace, MemoryId, MemoryType, PhaseId, Round, SwarmId, TaskId};
 
 /// The name of the header.
 pub(super) const HEADER: &str = "header";
@@ -16,6 +16,7 @@ const PASSING: [&[u8]; 6] = [b"horizon", b"updatedAt", b"expiresAt", b"recovery"
 #[derive(Debug, Default)]
 pub(super) struct Families {
     pub(super) agent: Vec<Key<Hash>>,
+    pub(super) blob: Vec<Key<Hash>>,
     pub(super) consensus: Vec<Key<Hash>>,
     pub(super) memory: Vec<Key<Hash>>,
     pub(super) phase: Vec<Key<Hash>>,
@@ -26,6 +27,8 @@ pub(super) struct Families {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Record {
     Agent(AgentId),
+    /// A piece of a value.
+    Blob(BlobId, Chunk),
     Consensus(Round),
     Memory(MemoryType, MemoryId),
     Phase(PhaseId),
@@ -38,6 +41,10 @@ impl Record {
         let (family, id) = name.split_once(':')?;
         match family {
             "agents" => AgentId::from_store(id).ok().map(Self::Agent),
+            "blob" => {
+                let (id, chunk) = id.split_once(':')?;
+                Some(Self::Blob(id.parse().ok()?, chunk.parse().ok()?))
+            }
             "consensus" => Round::new(id.parse().ok()?).ok().map(Self::Consensus),
             "memory" => {
                 let (kind, id) = id.split_once(':')?;
@@ -52,6 +59,7 @@ impl Record {
     pub(super) fn key(&self, keyspace: &Keyspace, swarm: &SwarmId) -> Key<Hash> {
         match self {
             Self::Agent(id) => keyspace.agent(swarm, id),
+            Self::Blob(id, chunk) => keyspace.blob(swarm, id, *chunk),
             Self::Consensus(round) => keyspace.consensus(swarm, *round),
             Self::Memory(kind, id) => keyspace.memory(swarm, *kind, id),
             Self::Phase(id) => keyspace.phase(swarm, id),
@@ -72,6 +80,7 @@ impl Families {
             let key = record.key(keyspace, swarm);
             match record {
                 Record::Agent(_) => families.agent.push(key),
+                Record::Blob(..) => families.blob.push(key),
                 Record::Consensus(_) => families.consensus.push(key),
                 Record::Memory(..) => families.memory.push(key),
                 Record::Phase(_) => families.phase.push(key),
@@ -112,6 +121,7 @@ mod tests {
             "consensus:0",
             "memory:mem_jquery",
             "tag#frontend",
+            "blob:ab:0",
             "agents:task_auth_001",
         ] {
             assert_eq!(Record::named(name), None, "{name}");

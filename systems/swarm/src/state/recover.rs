@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::error::OpError;
 use super::load::{Loaded, PassedOver};
 use super::names::Names;
+use super::pieces::Reference;
 use super::records::{HEADER, Record, body, is_lasting};
 use super::swarm::SwarmChange;
 use super::{Inner, Swarms, millis};
@@ -324,6 +325,7 @@ impl Swarms {
             "tasks" => &inner.task_fields,
             "phases" => &inner.phase_fields,
             "memory" => &inner.memory_fields,
+            "blob" => &inner.blob_fields,
             _ => &inner.round_fields,
         };
         // What is of the moment only was left out when the record was read.
@@ -335,15 +337,19 @@ impl Swarms {
                 || std::str::from_utf8(field).is_ok_and(|field| rules.check(field, value).is_ok())
         };
         let named: Vec<String> = match family(name) {
-            "agents" => body.text("currentTask").map(str::to_owned).into_iter().collect(),
+            "agents" => body.text("currentTask").map(|task| format!("tasks:{task}")).into_iter().collect(),
             "tasks" => {
-                body.text("dependencies").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+                let waits_for: Vec<String> = body
+                    .text("dependencies")
+                    .and_then(|text| serde_json::from_str(text).ok())
+                    .unwrap_or_default();
+                let pieces = body.get("result").and_then(Reference::read);
+                let pieces = pieces.iter().flat_map(Reference::names);
+                waits_for.into_iter().map(|task| format!("tasks:{task}")).chain(pieces).collect()
             }
             _ => Vec::new(),
         };
-        is_whole
-            && body.fields().all(is_allowed)
-            && named.iter().all(|task| is_there(&format!("tasks:{task}")))
+        is_whole && body.fields().all(is_allowed) && named.iter().all(|name| is_there(name))
     }
 }
 

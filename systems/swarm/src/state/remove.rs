@@ -3,7 +3,7 @@
 //! Its checkpoints stay their seven days: a swarm without one is not removed. The rosters go last, so that a removal that was
 //! cut off is taken up where it stopped.
 
-use keyplane_key::{Hash, Key, Set, Str, Stream, Zset};
+use keyplane_key::{Hash, Key, Set, Stream, Zset};
 use keyplane_kit::lease::{Held, Lease};
 use keyplane_store::Reply;
 
@@ -31,7 +31,7 @@ enum Child<'c> {
     Round(&'c Key<Hash>),
     VoteLog(&'c Key<Stream>),
     Series(&'c Key<Zset>),
-    Blob(&'c Key<Str>),
+    Blob(&'c Key<Hash>),
 }
 
 impl Swarms {

@@ -31,6 +31,7 @@ enum Place {
     TaskRosterShard(usize),
     Tag(usize),
     Agent(usize),
+    Blob(usize),
     Consensus(usize),
     Memory(usize),
     Phase(usize),
@@ -59,6 +60,7 @@ struct Batch<'s> {
     header: Option<&'s Body>,
     tags: Vec<Key<Set>>,
     agents: Vec<Key<Hash>>,
+    blobs: Vec<Key<Hash>>,
     rounds: Vec<Key<Hash>>,
     memories: Vec<Key<Hash>>,
     phases: Vec<Key<Hash>>,
@@ -241,6 +243,11 @@ impl Swarms {
                 batch.steps.push(Step::Line(list, id.to_string(), task_line(body)));
                 batch.tasks.push(key);
             }
+            Record::Blob(..) => {
+                batch.steps.push(Step::Hash(Place::Blob(batch.blobs.len()), name, body));
+                batch.steps.push(Step::Records(name.to_owned()));
+                batch.blobs.push(key);
+            }
             Record::Consensus(_) => {
                 batch.steps.push(Step::Hash(Place::Consensus(batch.rounds.len()), name, body));
                 batch.steps.push(Step::Records(name.to_owned()));
@@ -292,6 +299,7 @@ impl Swarms {
             task_roster_shard: shards.1.iter().collect(),
             memory_tag: batch.tags.iter().collect(),
             agent: batch.agents.iter().collect(),
+            blob: batch.blobs.iter().collect(),
             consensus: batch.rounds.iter().collect(),
             memory: batch.memories.iter().collect(),
             phase: batch.phases.iter().collect(),
@@ -376,7 +384,8 @@ impl Batch<'_> {
         let (shards, task_shards) = self.shards;
         let tags = 2 + shards + task_shards;
         let agents = tags + self.tags.len();
-        let rounds = agents + self.agents.len();
+        let blobs = agents + self.agents.len();
+        let rounds = blobs + self.blobs.len();
         let memories = rounds + self.rounds.len();
         let phases = memories + self.memories.len();
         let before = match place {
@@ -386,6 +395,7 @@ impl Batch<'_> {
             Place::TaskRosterShard(at) => 2 + shards + at,
             Place::Tag(at) => tags + at,
             Place::Agent(at) => agents + at,
+            Place::Blob(at) => blobs + at,
             Place::Consensus(at) => rounds + at,
             Place::Memory(at) => memories + at,
             Place::Phase(at) => phases + at,

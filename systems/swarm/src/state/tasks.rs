@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use keyplane_key::Call;
 
-use super::encoded::fit;
 use super::error::OpError;
 use super::outcome::Done;
 use super::rosters::Rosters;
@@ -15,9 +14,6 @@ use crate::scripts;
 
 /// Tasks that a claim looks at. Whoever claims at the same time takes some of them.
 const CANDIDATES: u64 = 16;
-
-/// The most that a result may take, in bytes: the task's key holds 512 KB, its other fields included.
-const MOST_RESULT: usize = 400 * 1024;
 
 /// A task to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -234,13 +230,13 @@ impl Swarms {
         }
     }
 
-    /// Finishes a task with its result, any JSON. Over 400 KB it is kept packed, and has to fit into them then. What waited
-    /// for nothing else can be claimed from now on: how many.
+    /// Finishes a task with its result, any JSON up to 1 MB. Over 400 KB it is kept packed, and in pieces where that is still too
+    /// much for its key. What waited for nothing else can be claimed from now on: how many.
     pub async fn complete_task(&self, claim: &Claim, result: &str) -> Result<u64, OpError> {
         let Inner { agent: handle, keyspace, most, task_fields, .. } = &*self.0;
         let names = self.names(&claim.swarm)?;
         let agent = keyspace.agent(&claim.swarm, &claim.agent);
-        let result = fit("result", result, MOST_RESULT)?;
+        let result = self.keep_result(claim, result).await?;
         task_fields.check("result", &result)?;
         let mut dependants: Vec<TaskId> = Vec::new();
         let mut rosters = Rosters::default();
