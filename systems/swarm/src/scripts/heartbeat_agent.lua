@@ -21,7 +21,7 @@ local lease = ''
 -- Who has finished is waited for no longer.
 if agent[1] ~= 'completed' and agent[1] ~= 'failed' then
   lease = text(now + ARGV[6])
-  call('HSET', KEYS[2], 'leaseUntil', rfc3339(now + ARGV[6]))
+  call('HSET', KEYS[2], 'lease', lease, 'leaseUntil', rfc3339(now + ARGV[6]))
   if call('ZADD', KEYS[4], lease, ARGV[5]) == 1 then call('PEXPIREAT', KEYS[4], horizon) end
 end
 list(roster, ARGV[5], agent_line(agent[1], agent[2], agent[3], lease, agent[4]), 'agentCount')

@@ -30,7 +30,7 @@ end
 local near = keep_alive(KEYS[1], KEYS[7], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local lease = text(now + ARGV[10])
 call('HSET', KEYS[2], 'role', ARGV[8], 'status', 'idle', 'confidence', ARGV[12], 'leaseUntil', rfc3339(now + ARGV[10]),
-  'version', '1', 'shard', shard)
+  'lease', lease, 'version', '1', 'shard', shard)
 for i = 14, #ARGV, 1000 do
   call('HSET', KEYS[2], unpack(ARGV, i, math.min(i + 999, #ARGV)))
 end

@@ -10,7 +10,8 @@ use crate::keys::{AgentId, BlobId, Chunk, Keyspace, MemoryId, MemoryType, PhaseI
 pub(super) const HEADER: &str = "header";
 
 /// What is of the moment only: times of life, and what the checkpoint itself writes.
-const PASSING: [&[u8]; 6] = [b"horizon", b"updatedAt", b"expiresAt", b"recovery", b"fence", b"leaseUntil"];
+const PASSING: [&[u8]; 7] =
+    [b"horizon", b"updatedAt", b"expiresAt", b"recovery", b"fence", b"leaseUntil", b"lease"];
 
 /// Keys of some records, by family. Within a family, and from family to family, in the order of their names.
 #[derive(Debug, Default)]

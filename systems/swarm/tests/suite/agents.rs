@@ -55,8 +55,12 @@ async fn a_deadline_that_comes_back_has_an_end(place: Place) {
     let done = AgentChange { status: Some(AgentStatus::Completed), ..AgentChange::default() };
     let failed = AgentChange { status: Some(AgentStatus::Failed), ..AgentChange::default() };
     let idle = AgentChange { status: Some(AgentStatus::Idle), ..AgentChange::default() };
-    for change in [&failed, &idle, &done] {
+    let leases = Keyspace::new(naming(&place)).unwrap().leases(&swarm);
+    for (change, is_waited_for) in [(&failed, false), (&idle, true), (&done, false)] {
         swarms.update_agent(&swarm, &agent_id(0), change, "test").await.unwrap();
+        let waits: Option<f64> =
+            place.raw(leases.as_str(), &["ZSCORE", leases.as_str(), agent_id(0).as_str()]);
+        assert_eq!(waits.is_some(), is_waited_for);
         swarms.heartbeat(&swarm, &agent_id(0)).await.unwrap();
     }
 }

@@ -89,7 +89,9 @@ fn demanded(records: &BTreeMap<String, Fields>) -> Lists {
 /// What is of the moment, or counts changes: that grows, and is not compared.
 fn without_passing(mut records: BTreeMap<String, Fields>) -> BTreeMap<String, Fields> {
     for fields in records.values_mut() {
-        for name in ["horizon", "updatedAt", "expiresAt", "recovery", "fence", "leaseUntil", "version"] {
+        for name in
+            ["horizon", "updatedAt", "expiresAt", "recovery", "fence", "leaseUntil", "lease", "version"]
+        {
             fields.remove(name);
         }
     }

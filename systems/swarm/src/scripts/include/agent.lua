@@ -1,8 +1,9 @@
 -- An agent's line in its roster: status|confidence|current task|lease end|role. What somebody has typed into a record stays there;
 -- a line says what can be read of it.
 local function agent_line(status, confidence, task, lease, role)
-  task = string.gsub(task or '', '[^%w_]', '')
-  if not string.find(',idle,active,busy,completed,failed,paused,', ',' .. status .. ',', 1, true) then
+  task = task or ''
+  if task ~= '' then task = string.gsub(task, '[^%w_]', '') end
+  if status ~= 'idle' and status ~= 'active' and status ~= 'busy' and status ~= 'completed' and status ~= 'failed' and status ~= 'paused' then
     status = task == '' and 'active' or 'busy'
   end
   if not (confidence and string.find(confidence, '^%d+%.?%d*$')) then confidence = '0' end

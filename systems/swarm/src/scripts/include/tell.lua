@@ -1,7 +1,7 @@
 -- What happened, numbered by the server without gaps; the number.
 local function tell(events, most, kind, subject, from, to, by, version)
   local id = redis.call('XADD', events, 'MAXLEN', '~', most, '0-*', 'kind', kind, 'subject', subject, 'from', from or '',
-    'to', to or '', 'by', by, 'version', version, 'at', now)
+    'to', to or '', 'by', by, 'version', version, 'at', text(now))
   if id == '0-1' then redis.call('PEXPIREAT', events, horizon) end
   return string.sub(id, 3)
 end
