@@ -28,7 +28,7 @@ pub(super) static OPS: &[Op] = &[
         path: "/api/swarms/{swarm}/checkpoints",
         summary: "Save the state of a swarm",
         promise: "As of one moment, and only what changed since the checkpoint before; a full one from time to time. It lives \
-                  seven days.",
+                  seven days; where a keeper runs, one without a label may be thinned out after an hour.",
         params: &[
             IN_SWARM,
             Param::optional("label", Kind::Text(200), "What it is called, in words.", "before the merge"),
@@ -267,6 +267,7 @@ fn recovered(swarm: &SwarmId, done: &Recovered) -> Value {
         "checkpoint": done.checkpoint.as_ref().map(|(id, _)| id),
         "checkpointAge": done.checkpoint.as_ref().map(|(_, age)| age.as_secs()),
         "restored": done.restored,
+        "lost": done.lost,
         "requeued": done.requeued,
         "votesKept": done.votes,
         "agentsIdle": done.idle,

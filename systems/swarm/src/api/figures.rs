@@ -214,9 +214,10 @@ fn number(info: &str, name: &str) -> u64 {
 fn lost_in_words(lost: Lost) -> String {
     let Some(ago) = lost.ago else { return "no swarm ran out without having ended".to_owned() };
     format!(
-        "{} swarms ran out without having ended, the last one {} min ago: are their agents alive? swarm_recover brings them \
+        "{} swarms ran out without having ended, the last one{} {} min ago: are their agents alive? swarm_recover brings them \
          back",
         lost.count,
+        lost.last.map(|last| format!(", {last},")).unwrap_or_default(),
         ago.as_secs() / 60
     )
 }

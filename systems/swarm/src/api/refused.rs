@@ -10,6 +10,7 @@ use keyplane_store::{Cause, Error};
 use serde_json::{Value, json};
 
 use super::param::Param;
+use crate::keys::Status;
 use crate::state::{ImportError, OpError, ReadError};
 
 /// Of a message.
@@ -128,13 +129,21 @@ impl From<OpError> for Refused {
         let absent = |code, help| (Blame::Absence, code, help);
         let stands = |code, help| (Blame::State, code, help);
         let (blame, code, help) = match &error {
-            OpError::NoSwarm { .. } => {
-                absent("no_swarm", "check the id; a swarm ends an hour after its last activity")
-            }
+            OpError::NoSwarm { .. } => absent(
+                "no_swarm",
+                "check the id; a swarm ends an hour after its last activity, and swarm_recover brings back one that was saved",
+            ),
             OpError::Unknown { .. } => absent("unknown", "check the id; swarm_status lists agents and tasks"),
+            OpError::Over { status, .. } if status == Status::Failed.as_str() => {
+                stands("over", "let it go on with swarm_recover")
+            }
             OpError::Over { .. } => {
                 stands("over", "create another swarm, or begin one where this one ended with checkpoint_fork")
             }
+            OpError::Waits { status, .. } if status == Status::Recovering.as_str() => stands(
+                "not_running",
+                "wait until it is recovered; if whoever did that has died, begin again with swarm_recover",
+            ),
             OpError::Waits { .. } => stands("not_running", "set it running with swarm_update, or wait"),
             OpError::Remains { .. } => stands(
                 "remains",
@@ -142,6 +151,11 @@ impl From<OpError> for Refused {
             ),
             OpError::Exists { .. } => stands("exists", "choose another id, or look at what is there"),
             OpError::Conflict { .. } => stands("conflict", "read it again and decide anew"),
+            OpError::Move { from, to, .. }
+                if from == Status::Failed.as_str() && to == Status::Running.as_str() =>
+            {
+                stands("no_such_move", "let it go on with swarm_recover")
+            }
             OpError::Move { .. } => {
                 stands("no_such_move", "look at its status; the contract lists the moves")
             }

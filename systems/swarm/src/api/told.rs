@@ -48,7 +48,7 @@ const NUMBERS: &[&str] = &[
 ];
 
 /// Fields that only the scripts need.
-const INNER: &[&str] = &["shard", "place", "since", "dependants", "horizon"];
+const INNER: &[&str] = &["shard", "place", "since", "dependants", "horizon", "lease"];
 
 /// A record under the name of what it is.
 pub(super) fn record(kind: &str, id: &str, fields: &Record) -> Value {
@@ -80,7 +80,7 @@ pub(super) fn view(id: &str, view: &SwarmView, brief: bool) -> Value {
     told["agentsByStatus"] = counted(agents);
     told["tasksByStatus"] = counted(tasks);
     if !brief {
-        told["agents"] = view.agents.iter().map(|(id, line)| agent_line(id, line)).collect();
+        told["agents"] = view.agents.iter().map(|(id, line)| agent_line(id, line, view.at)).collect();
         told["tasks"] = view.tasks.iter().map(|(id, line)| task_line(id, line)).collect();
     }
     if !view.damaged.is_empty() {
@@ -98,7 +98,7 @@ fn counted(words: impl Iterator<Item = &'static str>) -> Value {
     json!(counts)
 }
 
-fn agent_line(id: &str, line: &AgentLine) -> Value {
+fn agent_line(id: &str, line: &AgentLine, now: u64) -> Value {
     json!({
         "agent": id,
         "role": line.role,
@@ -106,6 +106,7 @@ fn agent_line(id: &str, line: &AgentLine) -> Value {
         "confidence": line.confidence,
         "currentTask": line.task,
         "leaseEnd": line.lease_end,
+        "interrupted": line.lease_end.is_some_and(|end| end < now),
     })
 }
 

@@ -238,7 +238,7 @@ impl Upkeep {
             due.roll_up = Instant::now() + pace.roll_up;
         }
         if due.save <= now {
-            self.told("save", &self.each(Some(ACTIVE), Step::Save).await);
+            self.told("save", &self.each(None, Step::Save).await);
             due.save = Instant::now() + pace.save;
         }
         if due.reconcile <= now {

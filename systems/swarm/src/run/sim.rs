@@ -37,6 +37,9 @@ const SAVING: Duration = Duration::from_secs(3);
 const JUDGING: Duration = Duration::from_secs(4);
 const FAILING: Duration = Duration::from_secs(11);
 
+/// Of so many agents and tasks one is lost when the swarm fails.
+const ONE_OF: usize = 20;
+
 /// News that are kept.
 const NEWS: usize = 100;
 
@@ -133,6 +136,7 @@ impl Sim {
         tasks.spawn(save(Arc::clone(&shared)));
         tasks.spawn(judge(Arc::clone(&shared), rng.fork()));
         tasks.spawn(fail_and_recover(Arc::clone(&shared)));
+        tasks.spawn(feed(Arc::clone(&shared)));
         for number in JUDGES..agents.max(JUDGES + 1) {
             tasks.spawn(work(Arc::clone(&shared), number, rng.fork()));
         }
@@ -337,18 +341,30 @@ async fn judge(shared: Arc<Shared>, mut rng: Rng) {
     }
 }
 
-/// Now and then the swarm fails as a whole, and is recovered.
+/// Whoever looks for it finds it, also from another process.
+async fn feed(shared: Arc<Shared>) {
+    loop {
+        sleep(LOOKING).await;
+        let _ = shared.swarms.feed_touched().await;
+    }
+}
+
+/// Now and then the swarm fails as a whole, some of what is kept of it is lost, and it is recovered.
 async fn fail_and_recover(shared: Arc<Shared>) {
     loop {
         sleep(FAILING).await;
         if shared.move_to(Status::Failed).await.is_err() {
             continue;
         }
-        shared.tell("the swarm fails: nobody may claim".to_owned());
+        let lost = shared.swarms.lose(&shared.swarm, ONE_OF).await.unwrap_or_default();
+        shared.tell(format!("the swarm fails, and {lost} of its records are lost: nobody may claim"));
         sleep(LEASE + LEASE / 2).await;
         match shared.swarms.recover(&shared.swarm, From::Newest, false, "sim").await {
             Ok(done) => shared.tell(format!(
-                "recovered: {} tasks wait again, {} agents are idle, {} of {} records verified, confidence {:.2}",
+                "recovered: {} records came back, {} were saved nowhere, {} tasks wait again, {} agents are idle, {} of {} records \
+                 verified, confidence {:.2}",
+                done.restored.values().sum::<u64>(),
+                done.lost.len(),
                 done.requeued.len(),
                 done.idle,
                 done.verified,

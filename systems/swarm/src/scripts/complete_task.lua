@@ -16,11 +16,7 @@ if not task[1] then return {'unknown'} end
 if task[1] ~= 'in_progress' or task[2] ~= ARGV[8] or task[3] ~= ARGV[9] then
   return {'lost', task[1], task[2] or '', task[3] or '0'}
 end
-local told = ''
-for i = 12, 11 + count do
-  told = told == '' and ARGV[i] or told .. ' ' .. ARGV[i]
-end
-if (task[9] or '') ~= told then return {'again', task[9] or ''} end
+if (task[9] or '') ~= table.concat(ARGV, ' ', 12, 11 + count) then return {'again', task[9] or ''} end
 
 -- include: clock.lua
 -- include: alive.lua
@@ -56,7 +52,8 @@ mark(KEYS[8], ARGV[5], 'agents:' .. ARGV[8], number)
 local ready = 0
 for i = 1, count do
   local key, id, waits = KEYS[10 + i], ARGV[11 + i], waiting[i]
-  if waits[1] and call('HINCRBY', key, 'open', -1) == 0 and waits[1] == 'blocked' then
+  -- One that was begun, or is over, waits for nothing any more, whoever names it.
+  if waits[1] == 'blocked' and call('HINCRBY', key, 'open', -1) == 0 then
     ready = ready + 1
     local next = text((waits[6] or 0) + 1)
     call('HSET', key, 'status', 'pending', 'version', next)

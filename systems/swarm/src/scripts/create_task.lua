@@ -1,6 +1,7 @@
 -- swarm/create_task v1: add a task, blocked while a dependency is open.
 -- keys: swarm(rw) task_roster(rw) ready(rw) events(w) dirty(w) swarm_outbox(w) task(rw)... task_roster_shard(rw)...
--- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, priority, most_listed, dependencies, most_ready, more...
+-- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, task_id, priority, most_listed, dependencies, most_ready,
+--   most_dependants, more...
 -- returns: {"ok", version, near, status} | {"gone"} | {"over", status} | {"waits", status} | {"exists"}
 --   | {"missing", dependency} | {"crowded", list, most} | {"shards", agents, tasks}
 -- repeat: unsafe
@@ -15,9 +16,14 @@ local own, count = KEYS[7], tonumber(ARGV[10])
 if call('EXISTS', own) == 1 then return {'exists'} end
 local open = {}
 for i = 1, count do
-  local found = call('HGET', KEYS[7 + i], 'status')
-  if not found then return {'missing', ARGV[11 + i]} end
-  if found ~= 'completed' then open[#open + 1] = 7 + i end
+  local found = call('HMGET', KEYS[7 + i], 'status', 'dependants')
+  if not found[1] then return {'missing', ARGV[12 + i]} end
+  if found[1] ~= 'completed' then
+    open[#open + 1] = 7 + i
+    -- Whoever completes it makes all of them ready in one step.
+    local _, others = string.gsub(found[2] or '', ' ', ' ')
+    if others + 1 >= ARGV[12] + 0 then return {'crowded', 'dependants of ' .. ARGV[12 + i], ARGV[12]} end
+  end
 end
 -- A blocked one comes there by itself some day.
 if call('ZCARD', KEYS[3]) >= ARGV[11] + 0 then return {'crowded', 'ready', ARGV[11]} end
@@ -41,7 +47,7 @@ local near = keep_alive(KEYS[1], KEYS[6], ARGV[2], ARGV[3], ARGV[4], ARGV[1])
 local becomes, place = #open > 0 and 'blocked' or 'pending', place_of(ARGV[8], now)
 call('HSET', own, 'status', becomes, 'priority', ARGV[8], 'progress', '0', 'createdAt', rfc3339(now), 'attempt', '0',
   'fence', text(now), 'version', '1', 'shard', shard, 'place', place, 'open', #open)
-for i = 12 + count, #ARGV, 1000 do
+for i = 13 + count, #ARGV, 1000 do
   call('HSET', own, unpack(ARGV, i, math.min(i + 999, #ARGV)))
 end
 call('PEXPIREAT', own, horizon)

@@ -8,8 +8,8 @@
 
 -- steps: header n field value ... | hash key name n field value ... | line key field value | tag key member
 --   | ready key score task | records member | note index | idle key roster agent | settle key roster score task n (key task) ...
---   | free key roster score task holder | count shards of agents, of tasks. `key` and `roster` are places among the keys, n counts
---   fields and values, or tasks that are waited for. A record that is there is left alone.
+--   | free key roster score task holder | gone key lists id name | count shards of agents, of tasks. `key` and `roster` are places among the keys, n counts
+--   fields and values, or tasks that are waited for; `lists` is the last of the rosters. A record that is there is left alone.
 local call = redis.call
 if call('GET', KEYS[1]) ~= ARGV[1] then return {'fenced'} end
 local at, restored, idle, is_new, freed = 8, 0, 0, false, {}
@@ -144,6 +144,19 @@ while step do
   elseif step == 'free' then
     free(KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
     at = at + 6
+  elseif step == 'gone' then
+    -- Listed, and nowhere: whoever looks for work, or for what is open, would meet it for good.
+    if call('EXISTS', KEYS[tonumber(ARGV[at + 1])]) == 0 then
+      local id, name = ARGV[at + 3], ARGV[at + 4]
+      for i = 9, tonumber(ARGV[at + 2]) do
+        call('HDEL', KEYS[i], id)
+      end
+      call('ZREM', KEYS[3], id)
+      call('ZREM', KEYS[4], id)
+      call('SREM', KEYS[5], name)
+      mark(KEYS[7], ARGV[6], name, tell(KEYS[6], ARGV[6], 'recover', name, '', 'gone', ARGV[7], '0'))
+    end
+    at = at + 5
   elseif step == 'count' then
     local agents, tasks = ARGV[at + 1] + 0, ARGV[at + 2] + 0
     call('HSET', KEYS[2], 'agentCount', lines(KEYS[9], 11, 10 + agents),

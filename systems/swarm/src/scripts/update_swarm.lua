@@ -2,8 +2,8 @@
 -- keys: swarm(rw) events(w) dirty(w) swarm_outbox(w) lock_fence(r)
 -- args: id, ttl(swarm), ttl(swarm_outbox), active_index, most, by, expected, to, from, seen, left_index, status_index,
 --   fence, fields...
--- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"fenced"} | {"conflict", version} | {"moved", status}
---   | {"index", status}
+-- returns: {"ok", version, near} | {"gone"} | {"over", status} | {"waits", status} | {"fenced"} | {"conflict", version}
+--   | {"moved", status} | {"index", status}
 -- repeat: unsafe
 
 -- `fence` is that of the lock, where the caller holds it. `seen` is the status whose index it is to leave.
@@ -16,6 +16,8 @@ local moves = to ~= '' and to ~= status
 if is_over and not moves then return {'over', status} end
 if ARGV[7] ~= '' and version ~= ARGV[7] then return {'conflict', version} end
 if moves and not string.find(ARGV[9], ',' .. status .. ',', 1, true) then return {'moved', status} end
+-- Whoever put it together says when it runs: one that runs with gaps would be saved with them.
+if status == 'recovering' and to == 'running' and ARGV[13] == '' then return {'waits', status} end
 if moves and ARGV[10] ~= status then return {'index', status} end
 
 -- include: clock.lua

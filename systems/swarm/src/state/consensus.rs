@@ -64,7 +64,7 @@ impl Decision {
 impl Swarms {
     /// Opens the next round: its number.
     pub async fn open_round(&self, swarm: &SwarmId, new: &NewRound, by: &str) -> Result<u64, OpError> {
-        let Inner { coordinator, keyspace, most, round_fields, .. } = &*self.0;
+        let Inner { coordinator, keyspace, most, most_members, round_fields, .. } = &*self.0;
         let names = self.names(swarm)?;
         let mut fields = vec![
             ("requiredConfidence", new.required.to_string()),
@@ -90,6 +90,7 @@ impl Swarms {
                 by: by.into(),
                 round: number.into(),
                 lasts: Self::millis(new.lasts),
+                most_records: most_members.records.into(),
                 fields: flat(&fields),
             };
             let told: Vec<Reply> = coordinator.call(call).await?;

@@ -201,7 +201,7 @@ impl Swarms {
                     // Whoever ends leaves this one.
                     if Arc::ptr_eq(&index, indexes.active()) {
                         let lost = unsaved.min(reconciled.removed);
-                        self.count_lost(lost).await?;
+                        self.count_lost(lost, None).await?;
                         done.expired += lost;
                     }
                 }

@@ -13,13 +13,15 @@ use crate::model::recovery::is_final;
 use crate::scripts;
 
 /// Swarms that ran out without having ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
     /// How many, as all keepers counted them. It begins anew when there was none for seven days.
     pub count: u64,
     /// How long ago the last one was found, by the server's clock.
     pub ago: Option<Duration>,
+    /// Which that was, if it is known.
+    pub last: Option<String>,
 }
 
 /// What a checkpoint says of its swarm.
@@ -54,6 +56,7 @@ impl Swarms {
         Ok(Lost {
             count: number(&told, 0).unwrap_or_default(),
             ago: number(&told, 1).map(Duration::from_millis),
+            last: told.get(2).filter(|last| !last.is_empty()).cloned(),
         })
     }
 
@@ -84,7 +87,7 @@ impl Swarms {
             return Ok(Some(false));
         }
         tracing::warn!(%swarm, "a swarm ran out without having ended");
-        self.count_lost(1).await?;
+        self.count_lost(1, Some(swarm)).await?;
         Ok(Some(true))
     }
 
@@ -125,13 +128,14 @@ impl Swarms {
         Ok(ids.into_iter().find(|id| !id.is_legacy()).map(|id| keyspace.recovery(swarm, &id)))
     }
 
-    pub(super) async fn count_lost(&self, more: u64) -> Result<(), OpError> {
+    pub(super) async fn count_lost(&self, more: u64, last: Option<&SwarmId>) -> Result<(), OpError> {
         if more == 0 {
             return Ok(());
         }
         let Inner { janitor, keyspace, .. } = &*self.0;
         let expired = keyspace.expired();
-        let call = scripts::CountExpired { expired: &expired, more: more.into() };
+        let last = last.map_or("", SwarmId::as_str).into();
+        let call = scripts::CountExpired { expired: &expired, more: more.into(), last };
         janitor.call::<u64>(call).await?;
         Ok(())
     }

@@ -17,6 +17,7 @@ mod lists;
 mod load;
 mod lock;
 mod look;
+mod loss;
 mod lost;
 mod memory;
 mod names;

@@ -72,7 +72,7 @@ impl Swarms {
         Err(OpError::Contended { times: MOST_TRIES })
     }
 
-    /// Removes the checkpoints that nobody needs by these rules: how many went. Pinned ones stay. Names of those that have run
+    /// Removes the checkpoints that nobody needs by these rules: how many went. Pinned ones stay, and those with a label. Names of those that have run
     /// out leave the list.
     pub async fn prune(&self, swarm: &SwarmId, retention: Retention) -> Result<u64, OpError> {
         let Named { there: all, gone, .. } = self.named_checkpoints(swarm, 0).await?;
@@ -82,7 +82,8 @@ impl Swarms {
             seq: one.seq,
             parent: one.parent.as_deref().and_then(|parent| seqs.get(parent).copied()),
             age: Duration::from_millis(newest.saturating_sub(millis(&one.at).unwrap_or(newest))),
-            pinned: one.pinned,
+            // What somebody has given a name was not made to be thinned out.
+            pinned: one.pinned || one.label.as_deref().is_some_and(|label| !label.is_empty()),
         };
         let superfluous = retention.superfluous(&all.iter().map(kept).collect::<Vec<_>>());
         let superfluous: Vec<&Checkpoint> = all.iter().filter(|one| superfluous.contains(&one.seq)).collect();

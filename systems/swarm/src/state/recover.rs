@@ -21,6 +21,9 @@ use super::{Inner, Swarms, millis};
 use crate::keys::{AgentId, CheckpointId, Status, SwarmId, TaskId};
 use crate::model::recovery::{Found, Plan, confidence, family, is_final, shard};
 
+/// Checkpoints in which that is looked for which the newest does not have: two chains of them.
+const LOOKED_BACK: usize = 40;
+
 /// What a swarm is recovered from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum From {
@@ -49,7 +52,9 @@ pub struct Recovered {
     pub votes: u64,
     /// Agents that are idle now and were not.
     pub idle: u64,
-    /// Records that are known of: there, or saved.
+    /// Records that were listed and are nowhere, neither there nor saved: nobody waits for them any more.
+    pub lost: BTreeSet<String>,
+    /// Records that are known of: there, saved, or lost.
     pub known: u64,
     /// Those that are as the contract and the other records demand.
     pub verified: u64,
@@ -65,6 +70,8 @@ struct Finding {
     held: BTreeSet<String>,
     now: u64,
     plan: Plan,
+    /// What is listed, and neither there nor saved.
+    gone: BTreeSet<String>,
     loaded: Option<Loaded>,
     passed_over: PassedOver,
 }
@@ -173,7 +180,7 @@ impl Swarms {
         loaded: Option<Loaded>,
         passed_over: PassedOver,
     ) -> Result<Finding, OpError> {
-        let saved = loaded.as_ref().map(|loaded| loaded.state.clone()).unwrap_or_default();
+        let mut saved = loaded.as_ref().map(|loaded| loaded.state.clone()).unwrap_or_default();
         // Children outlive their header for a while, and are newer than what was saved of them.
         let view = self.remains(names, self.shards_of(&saved)).await?;
         let mut known = self.names_in(names, &view).await?;
@@ -190,9 +197,16 @@ impl Swarms {
             (None, None) => return Err(nothing_left(swarm, passed_over)),
         }
         known.extend(saved.iter().map(|(name, _)| name.to_owned()).filter(|name| name != HEADER));
-        let read = self.read_each(swarm, &known).await?;
-        let mut live: BTreeMap<String, Body> =
-            read.into_iter().filter_map(|(name, body)| Some((name, body?))).collect();
+        let mut live = BTreeMap::new();
+        let mut gone = BTreeSet::new();
+        for (name, body) in self.read_each(swarm, &known).await? {
+            match body {
+                Some(body) => drop(live.insert(name, body)),
+                None if saved.get(&name).is_none() => drop(gone.insert(name)),
+                None => {}
+            }
+        }
+        self.look_back(swarm, &mut gone, &mut saved).await?;
         live.extend(header.map(|header| (HEADER.to_owned(), header)));
         let leases = self.0.coordinator.run(names.leases.zrange_with_scores(0, -1)).await?;
         let held = leases
@@ -201,7 +215,40 @@ impl Swarms {
             .map(|(member, _)| String::from_utf8_lossy(&member).into_owned())
             .collect();
         let plan = Found::new(&live, &saved, &held, now).plan();
-        Ok(Finding { live, held, now, plan, loaded, passed_over })
+        Ok(Finding { live, held, now, plan, gone, loaded, passed_over })
+    }
+
+    /// What is listed and not in the newest checkpoint may be in one before it: no operation removes a record that is listed, so this one
+    /// was saved when some were lost already.
+    async fn look_back(
+        &self,
+        swarm: &SwarmId,
+        gone: &mut BTreeSet<String>,
+        saved: &mut State,
+    ) -> Result<(), OpError> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        for earlier in self.checkpoints(swarm).await?.into_iter().rev().take(LOOKED_BACK) {
+            let Ok(id) = CheckpointId::from_store(earlier.id) else { continue };
+            let loaded = match self.load(swarm, &id).await {
+                Err(error) if error.is_of_store() => return Err(error),
+                // The one before it may be sound.
+                Err(_) => continue,
+                Ok(loaded) => loaded,
+            };
+            gone.retain(|name| match loaded.state.get(name) {
+                Some(body) => {
+                    saved.insert(name.as_str(), body.clone());
+                    false
+                }
+                None => true,
+            });
+            if gone.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Shards that the rosters of a saved state fill.
@@ -219,7 +266,7 @@ impl Swarms {
         finding: &Finding,
         by: &str,
     ) -> Result<Recovered, OpError> {
-        let Finding { live, plan, .. } = finding;
+        let Finding { live, plan, gone, .. } = finding;
         let move_to = |status, recovery| SwarmChange {
             status: Some(status),
             recovery,
@@ -253,6 +300,8 @@ impl Swarms {
         let shards =
             |of: &str| all().filter(|(name, _)| family(name) == of).map(|(_, body)| shard(body)).max();
         let shards = (shards("agents").unwrap_or(0), shards("tasks").unwrap_or(0));
+        // What is gone may have been listed last, and alone.
+        self.forget(swarm, fence, gone, (shards.0 + 1, shards.1 + 1), by).await?;
         self.count(swarm, fence, shards, by).await?;
         let recovery = self.recoveries(names).await?;
         self.update(swarm, &move_to(Status::Running, Some(recovery)), by).await?;
@@ -276,7 +325,7 @@ impl Swarms {
     }
 
     fn report(&self, finding: &Finding, is_dry_run: bool) -> Recovered {
-        let Finding { live, held, now, plan, loaded, passed_over } = finding;
+        let Finding { live, held, now, plan, gone, loaded, passed_over } = finding;
         let age = loaded.as_ref().and_then(|loaded| millis(&loaded.at));
         let age = Duration::from_millis(age.map_or(0, |at| now.saturating_sub(at)));
         let mut restored: BTreeMap<String, u64> = BTreeMap::new();
@@ -288,7 +337,7 @@ impl Swarms {
             records.iter().filter(|(name, body)| self.is_sound(name, body, merged)).count() as u64
         };
         let (of_live, of_restored) = (verified(live), verified(&plan.restore));
-        let known = (live.len() + plan.restore.len()) as u64;
+        let known = (live.len() + plan.restore.len() + gone.len()) as u64;
         let begun = |task: &&String| {
             let saved = loaded.as_ref().and_then(|loaded| loaded.state.get(&format!("tasks:{task}")));
             plan.requeue.contains(*task)
@@ -311,6 +360,7 @@ impl Swarms {
             confidence: confidence(known, of_live, of_restored, age),
             verified: of_live + of_restored,
             restored,
+            lost: gone.clone(),
             known,
             is_dry_run,
         }

@@ -49,6 +49,8 @@ enum Step<'s> {
     Settle(Place, Place, u64, String, Vec<(Place, String)>),
     /// The same, and whoever holds it by its own word.
     Free(Place, Place, u64, String, String),
+    /// What is listed and nowhere: its key, what the lists call it, and its name.
+    Gone(Place, String, &'s str),
     /// Shards of the rosters.
     Count(usize, usize),
     Note(String),
@@ -197,6 +199,29 @@ impl Swarms {
         Ok(freed)
     }
 
+    /// Takes what is listed and nowhere out of the lists. So many shards of the rosters are known of.
+    pub(super) async fn forget(
+        &self,
+        swarm: &SwarmId,
+        fence: &Fence,
+        gone: &BTreeSet<String>,
+        shards: (usize, usize),
+        by: &str,
+    ) -> Result<(), OpError> {
+        let names = self.names(swarm)?;
+        for some in gone.iter().collect::<Vec<_>>().chunks(AT_ONCE) {
+            let mut batch = Batch { shards, ..Batch::default() };
+            for name in some {
+                let Some((record, (_, id))) = Record::named(name).zip(name.split_once(':')) else { continue };
+                let key = record.key(&self.0.keyspace, swarm);
+                let own = batch.place(&record, key);
+                batch.steps.push(Step::Gone(own, id.to_owned(), name));
+            }
+            self.carry_out(swarm, &names, fence, &batch, by).await?;
+        }
+        Ok(())
+    }
+
     /// Lets the header count what the rosters list. So many shards are known of; there may be more behind them.
     pub(super) async fn count(
         &self,
@@ -229,46 +254,29 @@ impl Swarms {
     fn add<'s>(&self, swarm: &SwarmId, batch: &mut Batch<'s>, name: &'s str, body: &'s Body) {
         let Some(record) = Record::named(name) else { return };
         let key = record.key(&self.0.keyspace, swarm);
+        let own = batch.place(&record, key);
+        batch.steps.push(Step::Hash(own, name, body));
         let shard = shard(body);
         match record {
             Record::Agent(id) => {
                 batch.shards.0 = batch.shards.0.max(shard);
-                batch.steps.push(Step::Hash(Place::Agent(batch.agents.len()), name, body));
                 batch.steps.push(Step::Line(roster(shard), id.to_string(), agent_line(body)));
-                batch.agents.push(key);
             }
             Record::Task(id) => {
-                batch.steps.push(Step::Hash(Place::Task(batch.tasks.len()), name, body));
                 let list = batch.task_roster(shard);
                 batch.steps.push(Step::Line(list, id.to_string(), task_line(body)));
-                batch.tasks.push(key);
-            }
-            Record::Blob(..) => {
-                batch.steps.push(Step::Hash(Place::Blob(batch.blobs.len()), name, body));
-                batch.steps.push(Step::Records(name.to_owned()));
-                batch.blobs.push(key);
-            }
-            Record::Consensus(_) => {
-                batch.steps.push(Step::Hash(Place::Consensus(batch.rounds.len()), name, body));
-                batch.steps.push(Step::Records(name.to_owned()));
-                batch.rounds.push(key);
-            }
-            Record::Phase(_) => {
-                batch.steps.push(Step::Hash(Place::Phase(batch.phases.len()), name, body));
-                batch.steps.push(Step::Records(name.to_owned()));
-                batch.phases.push(key);
             }
             Record::Memory(..) => {
-                batch.steps.push(Step::Hash(Place::Memory(batch.memories.len()), name, body));
                 batch.steps.push(Step::Records(name.to_owned()));
-                batch.memories.push(key);
                 for tag in tags(body) {
-                    batch
-                        .steps
-                        .push(Step::Tag(Place::Tag(batch.tags.len()), name.replacen("memory:", "", 1)));
+                    let member = name.replacen("memory:", "", 1);
+                    batch.steps.push(Step::Tag(Place::Tag(batch.tags.len()), member));
                     batch.steps.push(Step::Records(format!("tag#{tag}")));
                     batch.tags.push(self.0.keyspace.memory_tag(swarm, &tag));
                 }
+            }
+            Record::Blob(..) | Record::Consensus(_) | Record::Phase(_) => {
+                batch.steps.push(Step::Records(name.to_owned()));
             }
         }
     }
@@ -325,6 +333,20 @@ impl Swarms {
 }
 
 impl Batch<'_> {
+    /// One more record.
+    fn place(&mut self, record: &Record, key: Key<Hash>) -> Place {
+        let (keys, place): (&mut Vec<_>, fn(usize) -> Place) = match record {
+            Record::Agent(_) => (&mut self.agents, Place::Agent),
+            Record::Blob(..) => (&mut self.blobs, Place::Blob),
+            Record::Consensus(_) => (&mut self.rounds, Place::Consensus),
+            Record::Memory(..) => (&mut self.memories, Place::Memory),
+            Record::Phase(_) => (&mut self.phases, Place::Phase),
+            Record::Task(_) => (&mut self.tasks, Place::Task),
+        };
+        keys.push(key);
+        place(keys.len() - 1)
+    }
+
     /// One more task.
     fn task(&mut self, swarms: &Swarms, swarm: &SwarmId, id: &TaskId) -> Place {
         self.tasks.push(swarms.0.keyspace.task(swarm, id));
@@ -367,6 +389,10 @@ impl Batch<'_> {
                 Step::Free(own, roster, place, id, holder) => {
                     words.extend(["free".into(), self.number(*own), self.number(*roster)]);
                     words.extend([(*place).into(), id.into(), holder.into()]);
+                }
+                Step::Gone(own, id, name) => {
+                    let lists = FIXED + 2 + self.shards.0 + self.shards.1;
+                    words.extend(["gone".into(), self.number(*own), lists.into(), id.into(), (*name).into()]);
                 }
                 Step::Count(agents, tasks) => {
                     words.extend(["count".into(), (*agents).into(), (*tasks).into()]);

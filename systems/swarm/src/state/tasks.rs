@@ -15,6 +15,9 @@ use crate::scripts;
 /// Tasks that a claim looks at. Whoever claims at the same time takes some of them.
 const CANDIDATES: u64 = 16;
 
+/// Tasks that may wait for one: who completes it makes them ready in one script, which must not hold up others.
+const MOST_DEPENDANTS: u64 = 1000;
+
 /// A task to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTask {
@@ -95,6 +98,7 @@ impl Swarms {
                 most_listed: (*most_listed).into(),
                 dependencies: waits_for.len().into(),
                 most_ready: most_members.ready.into(),
+                most_dependants: MOST_DEPENDANTS.into(),
                 more: waits_for.iter().map(|task| (*task).into()).chain(flat(&fields)).collect(),
             })
         };
@@ -106,8 +110,17 @@ impl Swarms {
     }
 
     /// Takes the most urgent task that can be claimed, under a lease. An agent that holds one is told its claim once more: it may not
-    /// have heard of it.
+    /// have heard of it. Where there is none, tasks are taken back first whose leases have run out: nobody else may look after them.
     pub async fn claim(&self, swarm: &SwarmId, agent: &AgentId) -> Result<Claimed, OpError> {
+        let claimed = self.claim_ready(swarm, agent).await;
+        let finds_none = matches!(claimed, Ok(Claimed::Nothing) | Err(OpError::Busy { .. }));
+        if finds_none && !self.take_back(swarm, CANDIDATES).await?.is_empty() {
+            return self.claim_ready(swarm, agent).await;
+        }
+        claimed
+    }
+
+    async fn claim_ready(&self, swarm: &SwarmId, agent: &AgentId) -> Result<Claimed, OpError> {
         let names = self.names(swarm)?;
         for _ in 0..MOST_TRIES {
             let ready: Vec<String> =
@@ -138,7 +151,13 @@ impl Swarms {
         agent: &AgentId,
         task: &TaskId,
     ) -> Result<Claimed, OpError> {
-        let claimed = self.claim_one_of(swarm, agent, std::slice::from_ref(task)).await?;
+        let mut claimed = self.claim_one_of(swarm, agent, std::slice::from_ref(task)).await;
+        let is_refused = matches!(claimed, Ok(None | Some(Claimed::Nothing)) | Err(OpError::Busy { .. }));
+        // Held by nobody any more, if its lease has run out.
+        if is_refused && self.take_back_one(swarm, task).await? {
+            claimed = self.claim_one_of(swarm, agent, std::slice::from_ref(task)).await;
+        }
+        let claimed = claimed?;
         // Whatever else can be claimed: this cannot.
         Ok(claimed.unwrap_or(Claimed::Nothing))
     }

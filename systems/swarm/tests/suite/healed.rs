@@ -179,3 +179,83 @@ async fn a_record_without_what_it_must_have_is_not_trusted(place: Place) {
     let done = found(swarms.recover(&swarm, From::Newest, false, "test").await.unwrap());
     assert_eq!((done.0, done.1), (3, 1));
 }
+
+/// Records that lists name and that are nowhere: nothing brings them back, and they keep nothing from its end.
+#[every_store(except(unix, tls))]
+async fn what_is_listed_and_nowhere_is_told_and_nobody_waits_for_it(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 2).await;
+    for number in 1..=4 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    let typed = Typed::into(&place, &swarm);
+    for number in [2, 3] {
+        assert_eq!(typed.task("DEL", number, &[]), 1);
+    }
+    let agent = typed.keyspace.agent(&swarm, &agent_id(1));
+    typed.run("DEL", agent.as_str(), &[]);
+    let planned = swarms.recover(&swarm, From::Newest, true, "test").await.unwrap();
+    assert_eq!(view(&swarms, &swarm).await.tasks.len(), 4, "a dry run does nothing");
+    let done = swarms.recover(&swarm, From::Newest, false, "test").await.unwrap();
+    assert_eq!((&planned.lost, planned.known, planned.verified), (&done.lost, 7, 4));
+    let lost: Vec<String> = vec![
+        format!("agents:{}", agent_id(1)),
+        format!("tasks:{}", task_id(2)),
+        format!("tasks:{}", task_id(3)),
+    ];
+    assert_eq!(done.lost.into_iter().collect::<Vec<_>>(), lost);
+    assert!(done.confidence < 0.6, "{}", done.confidence);
+    let seen = view(&swarms, &swarm).await;
+    assert_eq!((seen.field("agentCount"), seen.field("taskCount")), ("1", "2"));
+    let again = swarms.recover(&swarm, From::Newest, false, "test").await.unwrap();
+    assert_eq!((again.lost.len(), again.known, again.verified), (0, 4, 4));
+    for _ in 0..2 {
+        let claim = claim(&swarms, &swarm, 0).await;
+        swarms.complete_task(&claim, "{}").await.unwrap();
+    }
+    swarms.complete(&swarm, "test").await.unwrap();
+}
+
+/// One that is lost when the newest checkpoint is made is in none but those before it.
+#[every_store(except(unix, tls))]
+async fn what_the_newest_checkpoint_misses_is_taken_from_one_before_it(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 2).await;
+    for number in 1..=2 {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    save(&swarms, &swarm).await;
+    assert_eq!(Typed::into(&place, &swarm).task("DEL", 2, &[]), 1);
+    for full in [false, true] {
+        swarms.heartbeat(&swarm, &agent_id(0)).await.unwrap();
+        let options = CheckpointOptions { full, ..CheckpointOptions::default() };
+        swarms.checkpoint(&swarm, &options, "test").await.unwrap();
+    }
+    let name = format!("tasks:{}", task_id(2));
+    assert!(swarms.load_newest(&swarm).await.unwrap().unwrap().state.get(&name).is_none());
+    let done = swarms.recover(&swarm, From::Newest, false, "test").await.unwrap();
+    assert_eq!((done.lost.len(), done.restored["tasks"], done.known), (0, 1, done.verified));
+    for expected in [1, 2] {
+        assert_eq!(claim(&swarms, &swarm, 0).await.task, task_id(expected));
+        let again = claim(&swarms, &swarm, 0).await;
+        swarms.complete_task(&again, "{}").await.unwrap();
+    }
+}
+
+#[every_store(except(unix, tls))]
+async fn what_was_begun_waits_for_nothing_though_its_dependency_comes_back(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = running(&swarms, 2).await;
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    swarms.create_task(&swarm, &new_task(2, &[1]), "test").await.unwrap();
+    save(&swarms, &swarm).await;
+    swarms.complete_task(&claim(&swarms, &swarm, 0).await, "{}").await.unwrap();
+    assert_eq!(Typed::into(&place, &swarm).task("DEL", 1, &[]), 1);
+    swarms.recover(&swarm, From::Newest, false, "test").await.unwrap();
+    let first = swarms.claim_task(&swarm, &agent_id(0), &task_id(1)).await.unwrap();
+    let Claimed::Task(first) = first else { panic!("it is there again") };
+    swarms.complete_task(&first, "{}").await.unwrap();
+    assert_eq!(swarms.task(&swarm, &task_id(2)).await.unwrap()["open"], "0");
+    let sound = swarms.recover(&swarm, From::Newest, true, "test").await.unwrap();
+    assert_eq!(sound.known, sound.verified);
+}

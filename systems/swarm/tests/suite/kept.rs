@@ -428,7 +428,7 @@ async fn a_swarm_that_ran_out_while_nobody_kept_anything_is_told_once() {
     keeper.stop().await;
     assert_eq!(swarms.lost().await.unwrap().count, 0);
     let found = outage(&engine).await;
-    assert_eq!(found.count, 1);
+    assert_eq!((found.count, found.last.as_deref()), (1, Some(lost.as_str())));
     assert!(found.ago.unwrap() < 200 * SECOND, "{found:?}");
     // It is the same loss the next time.
     assert_eq!(outage(&engine).await.count, 1);
@@ -493,5 +493,28 @@ async fn what_somebody_typed_into_the_index_of_the_active_is_no_lost_swarm() {
     // One that was there is.
     pass(&engine, 3700 * SECOND).await;
     assert_eq!((keeper.counters().expired.get(), swarms.lost().await.unwrap().count), (1, 1));
+    keeper.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_is_saved_within_half_a_minute_and_nothing_else_is() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let (busy, late) = (running(&swarms, 1).await, running(&swarms, 1).await);
+    // Nobody kept them: what happened last is long ago, and was not saved.
+    pass(&engine, 1200 * SECOND).await;
+    let keeper = Keeper::start(swarms.clone(), Pace::default());
+    let made = async |swarm| swarms.checkpoints(swarm).await.unwrap().len();
+    pass(&engine, 5 * SECOND).await;
+    assert_eq!((made(&busy).await, made(&late).await), (1, 1));
+    for number in 1..=30 {
+        swarms.create_task(&busy, &new_task(number, &[]), "test").await.unwrap();
+        pass(&engine, 10 * SECOND).await;
+    }
+    let saved = made(&busy).await;
+    assert!((10..=12).contains(&saved), "{saved} in 300 s");
+    pass(&engine, 300 * SECOND).await;
+    assert!(made(&busy).await <= saved + 1);
+    assert_eq!(made(&late).await, 1, "nothing has happened in it");
     keeper.stop().await;
 }

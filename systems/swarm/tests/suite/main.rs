@@ -3,6 +3,7 @@
 
 mod agents;
 mod checkpoints;
+mod fleet;
 mod healed;
 mod held_up;
 mod kept;

@@ -121,3 +121,18 @@ async fn names_of_checkpoints_that_ran_out_leave_the_list(place: Place) {
     let named: Vec<String> = place.raw(list.as_str(), &["ZRANGE", list.as_str(), "0", "-1"]);
     assert_eq!(named, [checkpoint(1).to_string(), checkpoint(4).to_string()]);
 }
+
+#[every_store(only(embedded, redis))]
+async fn what_has_a_label_is_not_thinned_out(place: Place) {
+    let swarms = swarms(&place).await;
+    let swarm = chain(&swarms, 2).await;
+    let named =
+        CheckpointOptions { label: Some("before the merge".to_owned()), ..CheckpointOptions::default() };
+    let made = swarms.checkpoint(&swarm, &named, "test").await.unwrap();
+    let full = CheckpointOptions { full: true, ..CheckpointOptions::default() };
+    swarms.checkpoint(&swarm, &full, "test").await.unwrap();
+    swarms.prune(&swarm, NOTHING).await.unwrap();
+    let left: Vec<String> = swarms.checkpoints(&swarm).await.unwrap().into_iter().map(|one| one.id).collect();
+    assert!(left.contains(&made.id), "{left:?}");
+    swarms.load(&swarm, &CheckpointId::new(made.id).unwrap()).await.unwrap();
+}

@@ -238,3 +238,22 @@ async fn lists_of_memories_that_are_full_take_no_more() {
     assert_full(put(2, Some("cache")).await, "tag#cache");
     put(2, Some("store")).await.unwrap();
 }
+
+/// Each of them is made ready in the script that completes the one they wait for.
+#[tokio::test(start_paused = true)]
+async fn as_many_tasks_may_wait_for_one_as_its_end_makes_ready_at_once() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 1).await;
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    for number in 2..=1001 {
+        swarms.create_task(&swarm, &new_task(number, &[1]), "test").await.unwrap();
+    }
+    let refused = swarms.create_task(&swarm, &new_task(1002, &[1]), "test").await.unwrap_err();
+    let list = format!("dependants of {}", task_id(1));
+    assert!(matches!(&refused, OpError::Crowded { list: named, most: 1000 } if *named == list), "{refused}");
+    let Claimed::Task(claim) = swarms.claim(&swarm, &agent_id(0)).await.unwrap() else { panic!("nothing") };
+    assert_eq!(swarms.complete_task(&claim, "{}").await.unwrap(), 1000);
+    assert_eq!(view(&swarms, &swarm).await.tasks.len(), 1001);
+    swarms.create_task(&swarm, &new_task(1002, &[1]), "test").await.unwrap();
+}

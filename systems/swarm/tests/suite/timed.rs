@@ -13,8 +13,12 @@ use keyplane_testing::VirtualEngine;
 use crate::setup::{agent_id, new_agent, new_task, running, task_id};
 
 pub(crate) async fn swarms(engine: &VirtualEngine) -> Swarms {
+    swarms_with(engine, Settings::default()).await
+}
+
+pub(crate) async fn swarms_with(engine: &VirtualEngine, settings: Settings) -> Swarms {
     let store = Store::on_engine(engine.live().clone(), Options::default()).await.unwrap();
-    Swarms::new(&store, Naming::new("", false).unwrap(), Settings::default()).unwrap()
+    Swarms::new(&store, Naming::new("", false).unwrap(), settings).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -44,6 +48,33 @@ async fn a_task_whose_lease_runs_out_is_given_to_another_and_its_first_holder_is
         );
     }
     swarms.complete_task(&second, "{}").await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nobody_keeps_a_swarm_whoever_asks_takes_back_what_is_due() {
+    let engine = VirtualEngine::start(1);
+    let swarms = swarms(&engine).await;
+    let swarm = running(&swarms, 3).await;
+    let claimed = async |agent| match swarms.claim(&swarm, &agent_id(agent)).await.unwrap() {
+        Claimed::Task(claim) => Some((claim.task, claim.attempt)),
+        Claimed::Nothing => None,
+    };
+    for number in [1, 2] {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    assert_eq!((claimed(0).await, claimed(1).await), (Some((task_id(1), 0)), Some((task_id(2), 0))));
+    engine.advance(Duration::from_secs(89)).await;
+    assert_eq!(claimed(2).await, None, "both are held");
+    let held = swarms.claim_task(&swarm, &agent_id(2), &task_id(2)).await.unwrap();
+    assert_eq!(held, Claimed::Nothing);
+    engine.advance(Duration::from_secs(2)).await;
+    // One by its name, one by whoever comes: the silent holder itself, which is told its own again otherwise.
+    let Claimed::Task(taken) = swarms.claim_task(&swarm, &agent_id(2), &task_id(2)).await.unwrap() else {
+        panic!("nothing")
+    };
+    assert_eq!((taken.task, taken.attempt), (task_id(2), 1));
+    assert_eq!(claimed(0).await, Some((task_id(1), 1)));
+    assert_eq!(claimed(1).await, None);
 }
 
 #[tokio::test(start_paused = true)]
