@@ -12,6 +12,9 @@ use super::{Desk, Refused, told};
 use crate::keys::{Round, SwarmId};
 use crate::state::NewRound;
 
+/// Tries of a round.
+const TRIES: Kind = Kind::Whole(1, 1000);
+
 const WHICH_ROUND: Param =
     Param::subject("round", Kind::Whole(1, 1 << 53), "The round's number; they count from 1.", "1");
 
@@ -30,6 +33,7 @@ pub(super) static OPS: &[Op] = &[
             Param::with_default("lasts", Kind::Time(86_400), "30m", "How long it is open.", "10m"),
             Param::optional("phase", PHASE, "The phase that is judged.", "phase_implement"),
             Param::with_default("iteration", COUNT, "0", "Tries before this one.", "1"),
+            Param::with_default("mostTries", TRIES, "10", "Tries before a person is asked.", "5"),
             BY,
         ],
         carry: |desk, args| Box::pin(open(desk, args)),
@@ -63,11 +67,10 @@ pub(super) static OPS: &[Op] = &[
         params: &[
             IN_SWARM,
             WHICH_ROUND,
-            Param::with_default(
+            Param::optional(
                 "mostTries",
-                Kind::Whole(1, 1000),
-                "10",
-                "Tries before a person is asked.",
+                TRIES,
+                "Tries before a person is asked, if others than it was opened with.",
                 "5",
             ),
             BY,
@@ -97,6 +100,7 @@ async fn open(desk: &Desk, args: &Args) -> Result<Value, Refused> {
         lasts: args.time("lasts")?,
         phase: args.id_if("phase")?,
         iteration: args.whole("iteration")?,
+        most_tries: args.whole("mostTries")?,
     };
     let round = desk.swarms.open_round(&args.id("swarm")?, &new, args.by()).await?;
     Ok(json!({ "round": round }))
@@ -112,7 +116,7 @@ async fn vote(desk: &Desk, args: &Args) -> Result<Value, Refused> {
 async fn close(desk: &Desk, args: &Args) -> Result<Value, Refused> {
     let (swarm, round): (SwarmId, Round) = (args.id("swarm")?, round_of(args)?);
     let (tally, decision, done) =
-        desk.swarms.close_round(&swarm, round, args.whole("mostTries")?, args.by()).await?;
+        desk.swarms.close_round(&swarm, round, args.whole_if("mostTries"), args.by()).await?;
     Ok(json!({
         "decision": decision.word(),
         "achieved": tally.is_achieved,

@@ -42,6 +42,7 @@ const NUMBERS: &[&str] = &[
     "open",
     "loopLevel",
     "iteration",
+    "mostTries",
     "requiredConfidence",
     "currentConfidence",
     "eligible",

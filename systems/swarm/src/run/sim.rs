@@ -321,7 +321,14 @@ async fn save(shared: Arc<Shared>) {
 async fn judge(shared: Arc<Shared>, mut rng: Rng) {
     loop {
         sleep(JUDGING).await;
-        let new = NewRound { required: 0.85, eligible: JUDGES, lasts: JUDGING, phase: None, iteration: 0 };
+        let new = NewRound {
+            required: 0.85,
+            eligible: JUDGES,
+            lasts: JUDGING,
+            phase: None,
+            iteration: 0,
+            most_tries: 10,
+        };
         let Ok(number) = shared.swarms.open_round(&shared.swarm, &new, "sim").await else { continue };
         let Ok(round) = Round::new(number) else { return };
         for judge in (0..JUDGES).filter_map(agent_id) {

@@ -36,6 +36,8 @@ pub struct NewRound {
     pub phase: Option<PhaseId>,
     /// Tries before this one.
     pub iteration: u64,
+    /// Tries after which a person is asked.
+    pub most_tries: u64,
 }
 
 /// What follows from a round.
@@ -70,6 +72,7 @@ impl Swarms {
             ("requiredConfidence", new.required.to_string()),
             ("eligible", new.eligible.to_string()),
             ("iteration", new.iteration.to_string()),
+            ("mostTries", new.most_tries.to_string()),
         ];
         fields.extend(new.phase.as_ref().map(|phase| ("phase", phase.to_string())));
         check(round_fields, &fields)?;
@@ -154,18 +157,19 @@ impl Swarms {
         }
     }
 
-    /// Closes a round by the one rule, when all have voted or its time is up. A failed one is tried again until `most_tries`.
+    /// Closes a round by the one rule, when all have voted or its time is up. A failed one is tried again until
+    /// `most_tries`, or as it was opened with.
     pub async fn close_round(
         &self,
         swarm: &SwarmId,
         round: Round,
-        most_tries: u64,
+        most_tries: impl Into<Option<u64>>,
         by: &str,
     ) -> Result<(Tally, Decision, Done), OpError> {
         let Inner { coordinator, keyspace, most, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.consensus(swarm, round);
-        let id = format!("round {}", round.get());
+        let (id, most_tries) = (format!("round {}", round.get()), most_tries.into());
         for _ in 0..MOST_TRIES {
             let seen = self.fields_of(&key).await?;
             let number = |field: &str| seen.get(field).and_then(|text| text.parse::<f64>().ok());
@@ -177,6 +181,8 @@ impl Swarms {
             };
             let tally = ballot.tally();
             let tries = number("iteration").map_or(0, |iteration| iteration as u64);
+            let kept = || number("mostTries").map(|tries| tries as u64);
+            let most_tries = most_tries.or_else(kept).unwrap_or(model::MOST_TRIES);
             let decision = match tally.is_achieved {
                 true => Decision::Proceed,
                 false if tries + 1 < most_tries => Decision::Retry,
@@ -218,7 +224,7 @@ impl Swarms {
     pub async fn close_due_rounds(&self, swarm: &SwarmId, now: u64, by: &str) -> Result<u64, OpError> {
         let mut closed = 0;
         for round in self.due_rounds(swarm, now).await? {
-            match self.close_round(swarm, round, model::MOST_TRIES, by).await {
+            match self.close_round(swarm, round, None, by).await {
                 Ok(_) => closed += 1,
                 // Another was faster, it has gone, or somebody has typed what only a person can read.
                 Err(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use keyplane_key::{Hash, Key};
 use keyplane_store::Reply;
+use serde_json::json;
 
 use super::encoded::opened;
 use super::error::OpError;
@@ -15,6 +16,9 @@ use crate::scripts;
 
 /// As often as a phase of the levels 2 and 3 may run.
 const MOST_RUNS: u64 = 10;
+
+/// What a task tells of how it went.
+const TOLD: [&str; 2] = ["status", "confidence"];
 
 /// A phase to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +49,7 @@ impl Swarms {
             ("exitCriteria", list(new.exit.iter().map(String::as_str).collect())),
         ];
         check(&self.0.phase_fields, &fields)?;
-        let told = self.put_phase(swarm, &new.id, Some(0), None, &fields, by).await?;
+        let told = self.put_phase(swarm, &new.id, 0, None, "", &fields, by).await?;
         match told.word() {
             "ok" => Ok(told.done()),
             "conflict" => Err(OpError::Exists { id: new.id.to_string() }),
@@ -53,7 +57,7 @@ impl Swarms {
         }
     }
 
-    /// Moves a phase on. `met` are the criteria that hold; those that the move asks for must be among them.
+    /// Moves a phase on; one that ends keeps how its tasks went. `met` are the criteria that hold; those that the move asks for must be among them.
     pub async fn move_phase(
         &self,
         swarm: &SwarmId,
@@ -74,7 +78,11 @@ impl Swarms {
             if !open.is_empty() {
                 return Err(OpError::Unmet { id: phase.to_string(), criteria: open });
             }
-            let told = self.put_phase(swarm, phase, Some(version), Some(to), &[], by).await?;
+            let metrics = match to {
+                PhaseStatus::Completed | PhaseStatus::Failed => self.phase_metrics(swarm, &seen).await?,
+                _ => String::new(),
+            };
+            let told = self.put_phase(swarm, phase, version, Some(to), &metrics, &[], by).await?;
             match told.word() {
                 "ok" => return Ok(told.done()),
                 // Its criteria may be others by now.
@@ -85,12 +93,37 @@ impl Swarms {
         Err(OpError::Contended { times: MOST_TRIES })
     }
 
+    /// How the tasks of a phase went: the contract's `PhaseMetrics`, but for how long it took.
+    async fn phase_metrics(
+        &self,
+        swarm: &SwarmId,
+        phase: &BTreeMap<String, String>,
+    ) -> Result<String, OpError> {
+        let Inner { monitor, keyspace, .. } = &*self.0;
+        let tasks: Vec<String> =
+            phase.get("tasks").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let tasks = tasks.iter().filter_map(|task| TaskId::from_store(task.as_str()).ok());
+        let asked: Vec<_> = tasks.map(|task| keyspace.task(swarm, &task).hmget(TOLD).reading()).collect();
+        let found: Vec<Vec<Option<String>>> = monitor.run_all(asked).await?;
+        let completed = found.iter().filter(|task| task[0].as_deref() == Some("completed")).count();
+        let sure: Vec<f64> = found.iter().filter_map(|task| task[1].as_deref()?.parse().ok()).collect();
+        let mut metrics = json!({ "taskCount": found.len() });
+        if !found.is_empty() {
+            metrics["successRate"] = json!(completed as f64 / found.len() as f64);
+        }
+        if !sure.is_empty() {
+            metrics["averageConfidence"] = json!(sure.iter().sum::<f64>() / sure.len() as f64);
+        }
+        Ok(metrics.to_string())
+    }
+
     async fn put_phase(
         &self,
         swarm: &SwarmId,
         phase: &PhaseId,
-        expected: Option<u64>,
+        expected: u64,
         to: Option<PhaseStatus>,
+        metrics: &str,
         fields: &[(&'static str, String)],
         by: &str,
     ) -> Result<Told, OpError> {
@@ -110,11 +143,12 @@ impl Swarms {
             most: (*most).into(),
             by: by.into(),
             phase_id: phase.as_str().into(),
-            expected: expected.map_or_else(String::new, |version| version.to_string()).into(),
+            expected: expected.into(),
             to: to.into(),
             from: phase_fields.leading_to("status", to).into(),
             most_runs: MOST_RUNS.into(),
             most_records: self.0.most_members.records.into(),
+            metrics: metrics.into(),
             fields: flat(fields),
         };
         let told: Vec<Reply> = coordinator.call(call).await?;

@@ -178,7 +178,7 @@ impl Lead {
         }
         let eligible = HOSTS.len() as u64;
         let lasts = Duration::from_millis(2500);
-        let new = NewRound { required: 0.6, eligible, lasts, phase: None, iteration: 0 };
+        let new = NewRound { required: 0.6, eligible, lasts, phase: None, iteration: 0, most_tries: 10 };
         if let Ok(round) = self.swarms.open_round(&swarm(), &new, "lead").await {
             self.book.lock().unwrap().round = round;
         }

@@ -122,6 +122,7 @@ async fn a_round_is_closed_over_the_votes_that_it_shows(place: Place) {
             lasts: Duration::from_secs(600),
             phase: None,
             iteration: 0,
+            most_tries: 10,
         };
         let round = Round::new(swarms.open_round(&swarm, &new, "test").await.unwrap()).unwrap();
         for number in 0..2 {

@@ -107,7 +107,8 @@ async fn a_keeper_closes_rounds_whose_time_is_over() {
     let mut opened = Vec::new();
     for minutes in [10, 1] {
         let lasts = Duration::from_secs(60 * minutes);
-        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 0 };
+        // The second try of two.
+        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 1, most_tries: 2 };
         opened.push(Round::new(swarms.open_round(&swarm, &new, "test").await.unwrap()).unwrap());
     }
     let statuses = async || {
@@ -125,6 +126,7 @@ async fn a_keeper_closes_rounds_whose_time_is_over() {
     assert_eq!(statuses().await, ["failed", "failed"], "one that is not the newest too");
     let round = swarms.round(&swarm, opened[0]).await.unwrap();
     assert_eq!((round["currentConfidence"].as_str(), round["votes"].as_str()), ("0", "[]"));
+    assert!(round["decision"].contains("ESCALATE"), "{round:?}");
     assert_eq!((keeper.counters().closed.get(), keeper.counters().failed.get()), (2, 0));
     keeper.stop().await;
 }
@@ -381,7 +383,7 @@ async fn a_keeper_closes_old_rounds_behind_many_newer_ones() {
     let swarm = running(&swarms, 0).await;
     let open = async |minutes: u64| {
         let lasts = Duration::from_secs(60 * minutes);
-        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 0 };
+        let new = NewRound { required: 0.9, eligible: 3, lasts, phase: None, iteration: 0, most_tries: 10 };
         swarms.open_round(&swarm, &new, "test").await.unwrap()
     };
     // The first is open for long, and those behind it are over long before.

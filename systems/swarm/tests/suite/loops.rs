@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use keyplane_swarm::keys::{Keyspace, MemoryId, MemoryType, PhaseId, Round, Tag};
 use keyplane_swarm::model::{AgentKind, AgentStatus, LoopLevel, PhaseStatus};
-use keyplane_swarm::state::{AgentChange, Decision, NewAgent, NewMemory, NewPhase, NewRound, OpError};
+use keyplane_swarm::state::{
+    AgentChange, Claimed, Decision, NewAgent, NewMemory, NewPhase, NewRound, OpError,
+};
 use keyplane_swarm::{SwarmId, Swarms};
 use keyplane_testing::{Place, every_store};
 
-use crate::setup::{agent_id, naming, new_agent, running, swarms, view};
+use crate::setup::{agent_id, naming, new_agent, new_task, running, swarms, task_id, view};
 
 fn phase(level: u64) -> NewPhase {
     NewPhase {
@@ -25,8 +27,11 @@ fn phase(level: u64) -> NewPhase {
 #[every_store(except(unix, tls))]
 async fn a_phase_is_entered_and_left_when_its_criteria_hold(place: Place) {
     let swarms = swarms(&place).await;
-    let swarm = running(&swarms, 0).await;
-    let new = phase(1);
+    let swarm = running(&swarms, 1).await;
+    for number in [1, 2] {
+        swarms.create_task(&swarm, &new_task(number, &[]), "test").await.unwrap();
+    }
+    let new = NewPhase { tasks: vec![task_id(1), task_id(2)], ..phase(1) };
     swarms.create_phase(&swarm, &new, "test").await.unwrap();
     let twice = swarms.create_phase(&swarm, &new, "test").await;
     assert!(matches!(twice, Err(OpError::Exists { .. })), "{twice:?}");
@@ -34,9 +39,15 @@ async fn a_phase_is_entered_and_left_when_its_criteria_hold(place: Place) {
     assert!(matches!(&early, Err(OpError::Unmet { criteria, .. }) if *criteria == new.entry), "{early:?}");
     swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &new.entry, "test").await.unwrap();
     assert_eq!(view(&swarms, &swarm).await.field("currentPhase"), new.id.as_str());
+    let Claimed::Task(claim) = swarms.claim(&swarm, &agent_id(0)).await.unwrap() else { panic!("nothing") };
+    swarms.complete_task(&claim, "{}").await.unwrap();
     let untested = swarms.move_phase(&swarm, &new.id, PhaseStatus::Completed, &new.entry, "test").await;
     assert!(matches!(untested, Err(OpError::Unmet { .. })), "{untested:?}");
     swarms.move_phase(&swarm, &new.id, PhaseStatus::Completed, &new.exit, "test").await.unwrap();
+    let ended = swarms.phase(&swarm, &new.id).await.unwrap();
+    let metrics: serde_json::Value = serde_json::from_str(&ended["metrics"]).unwrap();
+    assert_eq!((&metrics["taskCount"], &metrics["successRate"]), (&2.into(), &0.5.into()), "{metrics}");
+    assert!(metrics["duration"].as_u64().is_some_and(|seconds| seconds < 60), "{metrics}");
     let back = swarms.move_phase(&swarm, &new.id, PhaseStatus::Active, &new.entry, "test").await;
     assert!(matches!(back, Err(OpError::Move { .. })), "{back:?}");
 }
@@ -102,7 +113,14 @@ async fn validators(swarms: &Swarms, count: u64) -> SwarmId {
 }
 
 fn round(eligible: u64, iteration: u64) -> NewRound {
-    NewRound { required: 0.9, eligible, lasts: Duration::from_secs(600), phase: None, iteration }
+    NewRound {
+        required: 0.9,
+        eligible,
+        lasts: Duration::from_secs(600),
+        phase: None,
+        iteration,
+        most_tries: 10,
+    }
 }
 
 #[every_store(except(unix, tls))]
@@ -192,12 +210,12 @@ async fn a_round_has_no_more_fields_than_the_contract_allows(place: Place) {
     let number = Round::new(swarms.open_round(&swarm, &round(2000, 0), "test").await.unwrap()).unwrap();
     let key = Keyspace::new(naming(&place)).unwrap().consensus(&swarm, number);
     // The round has eight of its own.
-    for agent in 100..1092_u64 {
+    for agent in 100..1091_u64 {
         let field = format!("vote:{}", agent_id(agent));
         place.raw::<i64>(key.as_str(), &["HSET", key.as_str(), &field, "{}"]);
     }
     let more = swarms.vote(&swarm, &agent_id(1), number, 0.9, "").await;
-    assert!(matches!(&more, Err(OpError::Full { votes: 992, .. })), "{more:?}");
+    assert!(matches!(&more, Err(OpError::Full { votes: 991, .. })), "{more:?}");
 }
 
 #[every_store(except(unix, tls))]

@@ -9,8 +9,14 @@ use keyplane_testing::{Place, every_store};
 
 use crate::setup::{agent_id, naming, new_agent, new_task, running, swarm_id, swarms, task_id, view};
 
-pub(crate) const ROUND: NewRound =
-    NewRound { required: 0.9, eligible: 1, lasts: Duration::from_secs(600), phase: None, iteration: 0 };
+pub(crate) const ROUND: NewRound = NewRound {
+    required: 0.9,
+    eligible: 1,
+    lasts: Duration::from_secs(600),
+    phase: None,
+    iteration: 0,
+    most_tries: 10,
+};
 
 fn keyspace(place: &Place) -> Keyspace {
     Keyspace::new(naming(place)).unwrap()

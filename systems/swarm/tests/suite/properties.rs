@@ -187,7 +187,8 @@ impl World {
             }
             15 => {
                 let lasts = Duration::from_secs(60);
-                let round = NewRound { required: 0.5, eligible: 2, lasts, phase: None, iteration: 0 };
+                let round =
+                    NewRound { required: 0.5, eligible: 2, lasts, phase: None, iteration: 0, most_tries: 10 };
                 if let Some(number) = refused(swarms.open_round(&swarm, &round, "test").await) {
                     let round = Round::new(number).unwrap();
                     refused(swarms.vote(&swarm, &agent, round, 0.9, "it works").await);

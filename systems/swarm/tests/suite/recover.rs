@@ -43,8 +43,14 @@ async fn busy(swarms: &Swarms) -> SwarmId {
         tags: BTreeSet::from([Tag::new("cache").unwrap()]),
     };
     swarms.put_memory(&swarm, &memory).await.unwrap();
-    let round =
-        NewRound { required: 0.9, eligible: 1, lasts: Duration::from_secs(600), phase: None, iteration: 0 };
+    let round = NewRound {
+        required: 0.9,
+        eligible: 1,
+        lasts: Duration::from_secs(600),
+        phase: None,
+        iteration: 0,
+        most_tries: 10,
+    };
     swarms.open_round(&swarm, &round, "test").await.unwrap();
     swarms.vote(&swarm, &agent_id(9), Round::new(1).unwrap(), 0.95, "It reads well.").await.unwrap();
     swarm

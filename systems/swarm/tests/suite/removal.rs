@@ -25,6 +25,7 @@ async fn a_finished_swarm_goes_with_all_it_has_but_its_checkpoints(place: Place)
         lasts: std::time::Duration::from_secs(60),
         phase: None,
         iteration: 0,
+        most_tries: 10,
     };
     swarms.open_round(&swarm, &round, "test").await.unwrap();
     swarms.record_metric(&swarm, Metric::Latency, &[Sample::now(1.0)]).await.unwrap();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use keyplane_key::Naming;
 use keyplane_store::{Options, Store};
-use keyplane_swarm::keys::Status;
+use keyplane_swarm::keys::{MemoryId, MemoryType, PhaseId, Round, Status, TaskId};
 use keyplane_swarm::model::AgentStatus;
 use keyplane_swarm::state::{CheckpointOptions, Claimed, From, NewSwarm, SwarmChange};
 use keyplane_swarm::{AgentId, Settings, SwarmId, Swarms};
@@ -215,4 +215,39 @@ async fn assert_saved(running: &Running, swarm: &SwarmId, names: &[&str]) {
         assert!(saved.state.get(name).is_some(), "{name}");
     }
     running.swarms.recover(swarm, From::Newest, true, "test").await.unwrap();
+}
+
+/// Under the ids of the seed's own examples, which are shorter than its patterns ask for.
+const EXAMPLES: &str = r#"
+HSET swarm:swarm_abc123def456:agents:agent_dev001 role coder type implementer status busy confidence 0.8 currentTask task_api_002
+HSET swarm:swarm_abc123def456:agents:agent_test002 role tester type validator status idle confidence 0.5
+HSET swarm:swarm_abc123def456:tasks:task_api_002 title API description "An interface" type implementation status in_progress priority high assignedAgent agent_dev001 progress 40
+HSET swarm:swarm_abc123def456:phases:phase_1 name Build status active loopLevel 3
+HSET swarm:swarm_abc123def456:memory:knowledge:mem_jquery agentId agent_dev001 content '{"version":3}' timestamp 2025-01-08T10:30:00Z
+HSET swarm:swarm_abc123def456:consensus:1 requiredConfidence 0.9 currentConfidence 0.5 status pending
+HSET swarm:swarm_abc123def456:recovery:checkpoint_phase1 timestamp 2025-01-08T10:30:00Z phase phase_1 confidence 0.85 stateHash ab
+ZADD swarm:swarm_abc123def456:performance:latency 1736332200000 1736332200000:42
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_typed_under_the_seeds_own_examples_is_read() {
+    let running = Running::start().await;
+    let swarm = running.example().await;
+    assert_eq!(running.typed(EXAMPLES).len(), 8);
+    let swarms = &running.swarms;
+    let agent = swarms.agent(&swarm, &AgentId::from_store("agent_dev001").unwrap()).await.unwrap();
+    assert_eq!((agent["role"].as_str(), agent["currentTask"].as_str()), ("coder", "task_api_002"));
+    let task = swarms.task(&swarm, &TaskId::from_store("task_api_002").unwrap()).await.unwrap();
+    assert_eq!((task["status"].as_str(), task["progress"].as_str()), ("in_progress", "40"));
+    let phase = swarms.phase(&swarm, &PhaseId::from_store("phase_1").unwrap()).await.unwrap();
+    assert_eq!(phase["loopLevel"], "3");
+    let memory = MemoryId::from_store("mem_jquery").unwrap();
+    let memory = swarms.memory(&swarm, MemoryType::Knowledge, &memory).await.unwrap().unwrap();
+    assert_eq!(memory.content, r#"{"version":3}"#);
+    let round = swarms.round(&swarm, Round::new(1).unwrap()).await.unwrap();
+    assert_eq!(round["requiredConfidence"], "0.9");
+    let listed = swarms.checkpoints(&swarm).await.unwrap();
+    assert_eq!(listed.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["checkpoint_phase1"]);
+    let typed = running.typed(&format!("ZRANGE swarm:{SWARM}:performance:latency 0 -1 WITHSCORES"));
+    assert_eq!(typed, ["1736332200000:42", "1736332200000"]);
 }

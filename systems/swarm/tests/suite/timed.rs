@@ -102,8 +102,14 @@ async fn a_swarm_that_only_operations_keep_alive_outlives_three_horizons_with_al
     let swarms = swarms(&engine).await;
     let swarm = running(&swarms, 3).await;
     swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
-    let round =
-        NewRound { required: 0.9, eligible: 3, lasts: Duration::from_secs(60), phase: None, iteration: 0 };
+    let round = NewRound {
+        required: 0.9,
+        eligible: 3,
+        lasts: Duration::from_secs(60),
+        phase: None,
+        iteration: 0,
+        most_tries: 10,
+    };
     swarms.open_round(&swarm, &round, "test").await.unwrap();
     let held = || async {
         let keys = swarms.keys(&swarm).await.unwrap();
@@ -139,7 +145,7 @@ async fn a_vote_after_the_time_of_its_round_does_not_count() {
         swarms.register(&swarm, &validator, "test").await.unwrap();
     }
     let lasts = Duration::from_secs(60);
-    let new = NewRound { required: 0.6, eligible: 3, lasts, phase: None, iteration: 0 };
+    let new = NewRound { required: 0.6, eligible: 3, lasts, phase: None, iteration: 0, most_tries: 10 };
     let round = Round::new(swarms.open_round(&swarm, &new, "test").await.unwrap()).unwrap();
     for number in 0..2 {
         swarms.vote(&swarm, &agent_id(number), round, 0.9, "in time").await.unwrap();
