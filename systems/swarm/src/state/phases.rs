@@ -37,6 +37,16 @@ pub struct NewPhase {
     pub exit: Vec<String>,
 }
 
+/// A change of a phase at that version, 0 for one that is to be.
+#[derive(Default)]
+struct Change<'c> {
+    expected: u64,
+    to: Option<PhaseStatus>,
+    /// Of one that ends.
+    metrics: &'c str,
+    fields: &'c [(&'static str, String)],
+}
+
 impl Swarms {
     /// Adds a phase. It is pending.
     pub async fn create_phase(&self, swarm: &SwarmId, new: &NewPhase, by: &str) -> Result<Done, OpError> {
@@ -49,7 +59,8 @@ impl Swarms {
             ("exitCriteria", list(new.exit.iter().map(String::as_str).collect())),
         ];
         check(&self.0.phase_fields, &fields)?;
-        let told = self.put_phase(swarm, &new.id, 0, None, "", &fields, by).await?;
+        let told =
+            self.put_phase(swarm, &new.id, Change { fields: &fields, ..Change::default() }, by).await?;
         match told.word() {
             "ok" => Ok(told.done()),
             "conflict" => Err(OpError::Exists { id: new.id.to_string() }),
@@ -82,7 +93,8 @@ impl Swarms {
                 PhaseStatus::Completed | PhaseStatus::Failed => self.phase_metrics(swarm, &seen).await?,
                 _ => String::new(),
             };
-            let told = self.put_phase(swarm, phase, version, Some(to), &metrics, &[], by).await?;
+            let change = Change { expected: version, to: Some(to), metrics: &metrics, fields: &[] };
+            let told = self.put_phase(swarm, phase, change, by).await?;
             match told.word() {
                 "ok" => return Ok(told.done()),
                 // Its criteria may be others by now.
@@ -121,12 +133,10 @@ impl Swarms {
         &self,
         swarm: &SwarmId,
         phase: &PhaseId,
-        expected: u64,
-        to: Option<PhaseStatus>,
-        metrics: &str,
-        fields: &[(&'static str, String)],
+        change: Change<'_>,
         by: &str,
     ) -> Result<Told, OpError> {
+        let Change { expected, to, metrics, fields } = change;
         let Inner { coordinator, keyspace, most, phase_fields, .. } = &*self.0;
         let names = self.names(swarm)?;
         let key = keyspace.phase(swarm, phase);
