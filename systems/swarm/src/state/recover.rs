@@ -99,10 +99,17 @@ impl Swarms {
             newest = Some(loaded);
         }
         let (loaded, passed_over) = match from {
-            From::Newest => match newest {
-                Some(newest) => newest,
-                None => self.load_trusted(swarm).await?,
-            },
+            From::Newest => {
+                let trusted = match newest {
+                    Some(newest) => newest,
+                    None => self.load_trusted(swarm).await?,
+                };
+                match (trusted.0, self.unfinished_fork(swarm).await?) {
+                    // It has none of its own yet.
+                    (None, Some(source)) => (Some(self.load_fork(&source).await?), trusted.1),
+                    (loaded, _) => (loaded, trusted.1),
+                }
+            }
             From::Checkpoint(id) => (Some(self.load(swarm, &id).await?), Vec::new()),
             From::State(loaded) => (Some(*loaded), Vec::new()),
         };
@@ -144,14 +151,40 @@ impl Swarms {
         new: &SwarmId,
         by: &str,
     ) -> Result<Recovered, OpError> {
-        self.check_free(new).await?;
+        let source = (swarm.clone(), checkpoint.clone());
+        // One that was begun and not finished, by whoever died meanwhile, is taken up again.
+        if self.unfinished_fork(new).await?.as_ref() != Some(&source) {
+            self.check_free(new).await?;
+        }
+        let loaded = self.load_fork(&source).await?;
+        self.recover_from(new, Some(loaded), Vec::new(), false, by).await
+    }
+
+    /// What a swarm begins with that begins as another was.
+    async fn load_fork(&self, (swarm, checkpoint): &(SwarmId, CheckpointId)) -> Result<Loaded, OpError> {
         let mut loaded = self.load(swarm, checkpoint).await?;
         if let Some(header) = loaded.state.get(HEADER) {
             // The new one has not ended, whatever has become of the old one.
-            let header = header.with([("status", Some(b"initializing".to_vec()))]);
+            let source = format!("{swarm}/{checkpoint}").into_bytes();
+            let header =
+                header.with([("status", Some(b"initializing".to_vec())), ("forkedFrom", Some(source))]);
             loaded.state.insert(HEADER, header);
         }
-        self.recover_from(new, Some(loaded), Vec::new(), false, by).await
+        Ok(loaded)
+    }
+
+    /// What a swarm is being forked from; `None` once it runs.
+    async fn unfinished_fork(&self, swarm: &SwarmId) -> Result<Option<(SwarmId, CheckpointId)>, OpError> {
+        let read = self.0.keyspace.swarm(swarm).hmget(["status", "forkedFrom"]).reading();
+        let found: Vec<Option<String>> = self.0.monitor.run(read).await?;
+        let [Some(status), Some(source)] = <[_; 2]>::try_from(found).unwrap_or_default() else {
+            return Ok(None);
+        };
+        let parts = source.split_once('/').filter(|_| status == Status::Recovering.as_str());
+        let ids = parts.and_then(|(swarm, checkpoint)| {
+            Some((SwarmId::from_store(swarm).ok()?, CheckpointId::from_store(checkpoint).ok()?))
+        });
+        Ok(ids)
     }
 
     /// Nothing is there, and nothing is left of an earlier one: that would be met in a new one with this id.

@@ -155,3 +155,34 @@ async fn a_fork_takes_nothing_over_from_one_that_had_its_id(place: Place) {
     assert!(matches!(refused, Err(OpError::Remains { .. })), "{refused:?}");
     assert_eq!(swarms.read(&other).await.unwrap(), None);
 }
+
+/// Whoever forked it died: some of it is there, and it does not run.
+#[every_store(except(unix, tls))]
+async fn a_fork_that_was_broken_off_is_taken_up_again(place: Place) {
+    let (swarms, keys) = (swarms(&place).await, keyspace(&place));
+    let swarm = running(&swarms, 3).await;
+    swarms.create_task(&swarm, &new_task(1, &[]), "test").await.unwrap();
+    let (checkpoint, other) = (saved(&swarms, &swarm).await, saved(&swarms, &swarm).await);
+    for with_recover in [true, false] {
+        let fork = swarm_id();
+        swarms.fork(&swarm, &checkpoint, &fork, "test").await.unwrap();
+        let header = keys.swarm(&fork);
+        let _: i64 = place.raw(header.as_str(), &["HSET", header.as_str(), "status", "recovering"]);
+        for agent in [1, 2] {
+            delete(&place, keys.agent(&fork, &agent_id(agent)).as_str());
+        }
+        let roster = keys.roster(&fork);
+        let _: i64 = place.raw(roster.as_str(), &["HDEL", roster.as_str(), agent_id(1).as_str()]);
+        let another = swarms.fork(&swarm, &other, &fork, "test").await;
+        assert!(matches!(another, Err(OpError::Exists { .. })), "{another:?}");
+        let done = match with_recover {
+            true => swarms.recover(&fork, From::Newest, false, "test").await.unwrap(),
+            false => swarms.fork(&swarm, &checkpoint, &fork, "test").await.unwrap(),
+        };
+        assert_eq!((done.restored["agents"], done.known, done.verified), (2, 5, 5));
+        let seen = view(&swarms, &fork).await;
+        assert_eq!((seen.status(), seen.agents.len(), seen.tasks.len()), ("running", 3, 1));
+        let again = swarms.fork(&swarm, &checkpoint, &fork, "test").await;
+        assert!(matches!(again, Err(OpError::Exists { .. })), "{again:?}");
+    }
+}
