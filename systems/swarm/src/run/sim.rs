@@ -368,14 +368,10 @@ async fn fail_and_recover(shared: Arc<Shared>) {
         sleep(LEASE + LEASE / 2).await;
         match shared.swarms.recover(&shared.swarm, From::Newest, false, "sim").await {
             Ok(done) => shared.tell(format!(
-                "recovered: {} records came back, {} were saved nowhere, {} tasks wait again, {} agents are idle, {} of {} records \
-                 verified, confidence {:.2}",
+                "recovered: {} records came back, {} were saved nowhere, {} tasks wait again, confidence {:.2}",
                 done.restored.values().sum::<u64>(),
                 done.lost.len(),
                 done.requeued.len(),
-                done.idle,
-                done.verified,
-                done.known,
                 done.confidence
             )),
             Err(error) => shared.tell(format!("not recovered yet: {error}")),
