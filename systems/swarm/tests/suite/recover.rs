@@ -6,11 +6,12 @@ use std::time::Duration;
 use keyplane_swarm::keys::{CheckpointId, Keyspace, MemoryId, MemoryType, PhaseId, Round, Status, Tag};
 use keyplane_swarm::model::{AgentKind, LoopLevel};
 use keyplane_swarm::state::{
-    CheckpointOptions, Claimed, From, NewAgent, NewMemory, NewPhase, NewRound, OpError, SwarmChange,
+    CheckpointOptions, Claimed, From, NewAgent, NewMemory, NewPhase, OpError, SwarmChange,
 };
 use keyplane_swarm::{SwarmId, Swarms};
 use keyplane_testing::{Place, every_store};
 
+use crate::lost::ROUND;
 use crate::setup::{
     agent_id, keys_of, naming, new_agent, new_task, running, swarm_id, swarms, task_id, view,
 };
@@ -43,15 +44,7 @@ async fn busy(swarms: &Swarms) -> SwarmId {
         tags: BTreeSet::from([Tag::new("cache").unwrap()]),
     };
     swarms.put_memory(&swarm, &memory).await.unwrap();
-    let round = NewRound {
-        required: 0.9,
-        eligible: 1,
-        lasts: Duration::from_secs(600),
-        phase: None,
-        iteration: 0,
-        most_tries: 10,
-    };
-    swarms.open_round(&swarm, &round, "test").await.unwrap();
+    swarms.open_round(&swarm, &ROUND, "test").await.unwrap();
     swarms.vote(&swarm, &agent_id(9), Round::new(1).unwrap(), 0.95, "It reads well.").await.unwrap();
     swarm
 }
@@ -223,7 +216,7 @@ async fn nothing_is_added_or_saved_while_the_rest_comes_back(place: Place) {
         swarms.register(&swarm, &new_agent(8), "test").await.map(|_| ()),
         swarms.create_phase(&swarm, &phase, "test").await.map(|_| ()),
         swarms.checkpoint(&swarm, &CheckpointOptions::default(), "test").await.map(|_| ()),
-        swarms.open_round(&swarm, &crate::lost::ROUND, "test").await.map(|_| ()),
+        swarms.open_round(&swarm, &ROUND, "test").await.map(|_| ()),
         // It may have gaps, which would be saved.
         swarms.update(&swarm, &runs, "test").await.map(|_| ()),
     ];
