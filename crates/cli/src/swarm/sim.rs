@@ -19,7 +19,7 @@ use crate::site::Site;
 pub(super) const HELP: &str = "Without a url it runs in memory and leaves nothing behind.\n\nExamples:\n  keyplane swarm sim\n  keyplane swarm sim --agents 50 --for 1m --json";
 
 /// What is to be seen.
-pub(crate) const STORY: &str = "Agents claim tasks; some fall silent, and others take over; validators vote; the swarm fails and is recovered.";
+pub(crate) const STORY: &str = "Agents claim tasks; some fall silent, and others take over; validators vote; the swarm fails, loses records, and is recovered.";
 
 /// A fleet to watch.
 #[derive(Debug, ClapArgs)]

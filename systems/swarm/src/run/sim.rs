@@ -340,7 +340,7 @@ async fn judge(shared: Arc<Shared>, mut rng: Rng) {
         if let Ok((tally, decision, _)) = shared.swarms.close_round(&shared.swarm, round, 3, "sim").await {
             let word = if tally.is_achieved { "achieved" } else { "not achieved" };
             shared.tell(format!(
-                "round {number}: {word} with {:.2} of 0.85, {}",
+                "round {number}: {word} with {:.3} of 0.850, {}",
                 tally.score,
                 decision.word()
             ));
