@@ -9,7 +9,7 @@ mod words;
 
 pub use consensus::{Ballot, MOST_TRIES, PASSING, Tally, Verdict};
 pub use lines::{AgentLine, BadLine, TaskLine};
-pub use phase::{LoopLevel, NoLevel, unmet};
+pub use phase::{LoopLevel, NoLevel, metrics, unmet};
 pub use score::{LATENCY_TARGET, Measured};
 pub use words::{
     AgentKind, AgentStatus, Mode, PhaseStatus, Priority, Strategy, TaskKind, TaskStatus, UnknownWord,

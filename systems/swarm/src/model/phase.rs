@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 use super::PhaseStatus;
 
 /// Which level of the loop runs in a phase.
@@ -48,6 +50,23 @@ pub fn unmet(to: PhaseStatus, entry: &[String], exit: &[String], met: &[String])
     asked.iter().filter(|criterion| !met.contains(criterion)).cloned().collect()
 }
 
+/// How the tasks of a phase went, of each its status and how sure its agent was: the contract's `PhaseMetrics`, but for how long it
+/// took. Of none there is no rate and no mean.
+#[must_use]
+pub fn metrics<'t>(tasks: impl IntoIterator<Item = (Option<&'t str>, Option<f64>)>) -> Value {
+    let (statuses, sure): (Vec<_>, Vec<_>) = tasks.into_iter().unzip();
+    let sure: Vec<f64> = sure.into_iter().flatten().collect();
+    let completed = statuses.iter().filter(|status| **status == Some("completed")).count();
+    let mut metrics = json!({ "taskCount": statuses.len() });
+    if !statuses.is_empty() {
+        metrics["successRate"] = json!(completed as f64 / statuses.len() as f64);
+    }
+    if !sure.is_empty() {
+        metrics["averageConfidence"] = json!(sure.iter().sum::<f64>() / sure.len() as f64);
+    }
+    metrics
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +77,19 @@ mod tests {
         for number in [5, 256, u64::MAX] {
             assert_eq!(LoopLevel::new(number), Err(NoLevel(number)));
         }
+    }
+
+    #[test]
+    fn a_phase_went_as_its_tasks_did() {
+        assert_eq!(metrics([]), json!({ "taskCount": 0 }));
+        let tasks = [
+            (Some("completed"), Some(0.5)),
+            (Some("failed"), Some(1.0)),
+            (None, None),
+            (Some("completed"), None),
+        ];
+        let expected = json!({ "taskCount": 4, "successRate": 0.5, "averageConfidence": 0.75 });
+        assert_eq!(metrics(tasks), expected);
     }
 
     #[test]

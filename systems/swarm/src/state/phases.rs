@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use keyplane_key::{Hash, Key};
 use keyplane_store::Reply;
-use serde_json::json;
 
 use super::encoded::opened;
 use super::error::OpError;
 use super::outcome::{Done, Told};
 use super::{Inner, MOST_TRIES, Swarms, check, flat};
 use crate::keys::{PhaseId, SwarmId, TaskId};
-use crate::model::{LoopLevel, PhaseStatus, unmet};
+use crate::model::{LoopLevel, PhaseStatus, metrics, unmet};
 use crate::scripts;
 
 /// As often as a phase of the levels 2 and 3 may run.
@@ -105,7 +104,7 @@ impl Swarms {
         Err(OpError::Contended { times: MOST_TRIES })
     }
 
-    /// How the tasks of a phase went: the contract's `PhaseMetrics`, but for how long it took.
+    /// How the tasks of a phase went.
     async fn phase_metrics(
         &self,
         swarm: &SwarmId,
@@ -117,16 +116,10 @@ impl Swarms {
         let tasks = tasks.iter().filter_map(|task| TaskId::from_store(task.as_str()).ok());
         let asked: Vec<_> = tasks.map(|task| keyspace.task(swarm, &task).hmget(TOLD).reading()).collect();
         let found: Vec<Vec<Option<String>>> = monitor.run_all(asked).await?;
-        let completed = found.iter().filter(|task| task[0].as_deref() == Some("completed")).count();
-        let sure: Vec<f64> = found.iter().filter_map(|task| task[1].as_deref()?.parse().ok()).collect();
-        let mut metrics = json!({ "taskCount": found.len() });
-        if !found.is_empty() {
-            metrics["successRate"] = json!(completed as f64 / found.len() as f64);
-        }
-        if !sure.is_empty() {
-            metrics["averageConfidence"] = json!(sure.iter().sum::<f64>() / sure.len() as f64);
-        }
-        Ok(metrics.to_string())
+        let told = found
+            .iter()
+            .map(|task| (task[0].as_deref(), task[1].as_deref().and_then(|sure| sure.parse().ok())));
+        Ok(metrics(told).to_string())
     }
 
     async fn put_phase(
